@@ -81,7 +81,7 @@ test-pure: $(READY) ## only the tests of the pure rooms, with a tenth of the exa
 .PHONY: coverage
 coverage: $(READY) ## branch coverage of the rooms that decide, held to a floor each
 	@rm -f .coverage .coverage.*
-	HYPOTHESIS_PROFILE=quick $(BIN)/coverage run -m pytest -n 2 -q --inline-snapshot=disable $(wildcard $(COVERING:%=tests/%))
+	HYPOTHESIS_PROFILE=quick $(BIN)/coverage run -m pytest -n 2 -q --inline-snapshot=disable $(wildcard $(COVERING:%=tests/%)) || { test $$? = 1 && $(ALONE) -q; }
 	@$(BIN)/coverage combine --quiet
 	@set -f; failed=0; for floor in $(FLOORS); do \
 	$(BIN)/coverage report --include="*/pondero/$${floor%:*}/*" --fail-under="$${floor#*:}" || failed=1; \
@@ -121,13 +121,19 @@ bench: $(READY) ## measure against the goals and the peers; BENCH=--no-peers ski
 	$(BIN)/python bench/run.py $(BENCH)
 
 .PHONY: simulate
-simulate: $(READY) ## the error of a probe's verdict and a sweep's decision, simulated, as tables; RUNS=4 takes four times as many
+simulate: $(READY) ## the error of a probe's verdict, of the gateway's watch and of a sweep's decision, simulated, as tables; RUNS=4 takes four times as many
 	$(BIN)/python tools/simulate_probe.py --runs $(or $(RUNS),1)
+	$(BIN)/python tools/simulate_watch.py --runs $(or $(RUNS),1)
 	$(BIN)/python tools/simulate_sweep.py --runs $(or $(RUNS),1)
 
 .PHONY: agents
-agents: $(READY) ## real agents through the gateway on the emulator; AGENTS=FOLDER has them, ONLY=NAME picks
-	$(BIN)/python tools/agents/run_agents.py --folder $(or $(AGENTS),build/agents) --only "$(ONLY)"
+agents: $(READY) ## real agents through the gateway on the emulator; AGENTS=FOLDER has them, ONLY=NAME and PART=levels pick
+	$(BIN)/python tools/agents/run_agents.py --folder $(or $(AGENTS),build/agents) --only "$(ONLY)" $(addprefix --part ,$(PART))
+
+.PHONY: judge-js
+judge-js: $(READY) ## Google's JavaScript SDK at the emulator and through the gateway; needs node and npm
+	npm install --silent --no-audit --no-fund --ignore-scripts --prefix build/js @google/genai@2.32.0
+	PONDERO_JS=build/js $(BIN)/pytest tests/oracles/test_interactions_js.py
 
 .PHONY: soak
 soak: $(READY) ## load a gateway with faults, hang-ups and kills; SECONDS=60 in place of 30 minutes

@@ -22,6 +22,7 @@ TARGETS = {
     "cohere": ("https://api.cohere.com", "authorization"),
     "ollama": ("http://localhost:11434", "authorization"),
     "bedrock": ("https://bedrock-runtime.us-east-1.amazonaws.com", "authorization"),
+    "interactions": ("https://generativelanguage.googleapis.com/v1beta", "x-goog-api-key"),
 }
 
 
@@ -75,10 +76,10 @@ def _figures(name: str, rounds: int) -> Json:
     ways: dict[str, Callable[[], object]] = {}
     for feed, cut in pieces.items():
         ways[f"floor {feed}"] = partial(floor, name, cut)
-        ways[f"ours {feed}"] = partial(_decode, name, cut)
+        ways[f"ours {feed}"] = partial(decode_pieces, name, cut)
     for size in SIZES:
         cut = _pieces(frames[size], "64 KiB")
-        ways[f"size {size}"] = partial(_decode, name, cut)
+        ways[f"size {size}"] = partial(decode_pieces, name, cut)
     for size in (1000, 4000):
         ways[f"encode {size}"] = _encoder(name, size)
     spent = _spent(ways, rounds)
@@ -103,7 +104,8 @@ def _pieces(frames: list[bytes], feed: str) -> list[bytes]:
     return [whole[at : at + step] for at in range(0, len(whole), step)]
 
 
-def _decode(name: str, pieces: list[bytes]) -> int:
+def decode_pieces(name: str, pieces: list[bytes]) -> int:
+    """Return how many events a dialect's decoder makes of these bytes."""
     from pondero.canon import ResponseHead
     from pondero.dialects import AnswerContext, get_dialect
 

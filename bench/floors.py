@@ -77,6 +77,19 @@ class _Gemini(Struct, rename="camel"):
     usage_metadata: _Counts | None = None
 
 
+class _StepDelta(Struct):
+    type: str = ""
+    text: str = ""
+    signature: str = ""
+    content: Any = None
+
+
+class _Interactions(Struct):
+    event_type: str
+    index: int = 0
+    delta: _StepDelta | None = None
+
+
 class _Piece(Struct):
     text: str = ""
     thinking: str = ""
@@ -132,6 +145,7 @@ DECODERS: dict[str, Decoder[Any]] = {
     "cohere": Decoder(_V2Chat),
     "ollama": Decoder(_Line),
     "bedrock": Decoder(_Converse),
+    "interactions": Decoder(_Interactions),
 }
 
 

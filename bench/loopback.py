@@ -28,6 +28,7 @@ _WIRES = {
     "/chat/completions": "openai_chat",
     "GenerateContent": "gemini",
     "generateContent": "gemini",
+    "/interactions": "interactions",
 }
 
 
@@ -83,6 +84,15 @@ def _short(wire: str) -> Json:
             "model": "deepseek-reasoner",
             "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
             "usage": {"prompt_tokens": 9, "completion_tokens": 7, "total_tokens": 16},
+        }
+    if wire == "interactions":
+        return {
+            "id": "v1_01",
+            "object": "interaction",
+            "model": "gemini-3-flash-preview",
+            "status": "completed",
+            "steps": [{"type": "model_output", "content": [{"type": "text", "text": said}]}],
+            "usage": {"total_input_tokens": 9, "total_output_tokens": 7, "total_tokens": 16},
         }
     content = {"parts": [{"text": said}], "role": "model"}
     return {

@@ -189,6 +189,39 @@ def gemini(count: int) -> list[bytes]:
     return [*frames, frame(last, count, "STOP")]
 
 
+def interactions(count: int) -> list[bytes]:
+    """Return the frames of an Interactions stream."""
+
+    def frame(kind: str, **fields: Json) -> bytes:
+        text = json.dumps({**fields, "event_type": kind}, ensure_ascii=False, separators=(",", ":"))
+        return f"event: {kind}\ndata: {text}\n\n".encode()
+
+    def step(index: int, kind: str, deltas: list[Json]) -> list[bytes]:
+        return [
+            frame("step.start", index=index, step={"type": kind}),
+            *(frame("step.delta", index=index, delta=delta) for delta in deltas),
+            frame("step.stop", index=index),
+        ]
+
+    half = count // 2
+    head = {"id": "v1_01", "object": "interaction", "model": "gemini-3-flash-preview"}
+    counts = {"total_input_tokens": 25, "total_output_tokens": count - half}
+    usage = {**counts, "total_thought_tokens": half, "total_tokens": 25 + count}
+    said: list[Json] = [{"type": "text", "text": word} for word in words(count - half)]
+    thoughts: list[Json] = [
+        {"type": "thought_summary", "content": {"type": "text", "text": word}}
+        for word in words(half)
+    ]
+    return [
+        frame("interaction.created", interaction={**head, "status": "in_progress"}),
+        frame("interaction.status_update", interaction_id="v1_01", status="in_progress"),
+        *step(0, "thought", [*thoughts, {"type": "thought_signature", "signature": "c2ln"}]),
+        *step(1, "model_output", said),
+        frame("interaction.completed", interaction={**head, "status": "completed", "usage": usage}),
+        b"event: done\ndata: [DONE]\n\n",
+    ]
+
+
 def cohere(count: int) -> list[bytes]:
     """Return the frames of a v2 chat stream."""
 
@@ -281,4 +314,5 @@ STREAMS: dict[str, Callable[[int], list[bytes]]] = {
     "cohere": cohere,
     "ollama": ollama,
     "bedrock": bedrock,
+    "interactions": interactions,
 }

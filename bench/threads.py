@@ -24,6 +24,7 @@ SEALS: dict[str, Json] = {
     "cohere": None,
     "ollama": None,
     "bedrock": "EpMC" + "D" * 300,
+    "interactions": "E" * 300,
 }
 
 

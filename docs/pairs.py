@@ -36,6 +36,7 @@ WIRES = {
     "Ollama": "ollama:qwen3",
     "Cohere": "cohere:command-a-reasoning-08-2025",
     "Converse": "bedrock:us.anthropic.claude-sonnet-4-6",
+    "Interactions": "google-interactions:gemini-3-flash-preview",
 }
 PNG = bytes.fromhex("89504e470d0a1a0a")
 SCHEMA = {"type": "object", "properties": {"at": {"type": "string"}}, "required": ["at"]}

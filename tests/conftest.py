@@ -24,6 +24,7 @@ _SKIP = "PONDERO_SKIP_CONTRACT"
 _OURS = {
     "PONDERO_RECORDINGS",
     "PONDERO_AGENTS",
+    "PONDERO_JS",
     _SKIP,
 }  # the only settings of ours that a test run may be given
 _LONGEST = 300  # seconds that a test may take; the slowest takes a tenth of it on a busy machine

@@ -6,12 +6,16 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import pondero
 from pondero.cli import app as cli
 from pondero.cli.commands.chat import _check_terminal
-from pondero.errors import BadParameter, UsageError
+from pondero.errors import BadParameter, StoreError, UsageError
+from pondero.gateway.launch.clients import _mirror
 from pondero.gateway.server.workers import Workers
+from pondero.store import split_command
 from pondero.store.files import write_atomic
 
 # Takes away what Windows has not, then imports every module of ours.
@@ -165,3 +169,93 @@ def test_no_text_file_is_opened_in_the_system_s_own_encoding():
         check=False,
     )
     assert "EncodingWarning" not in run.stderr, run.stderr[-2000:]
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (r"C:\tools\server.exe --port 8", [r"C:\tools\server.exe", "--port", "8"]),
+        (r'"C:\Program Files\s.exe" -x', [r"C:\Program Files\s.exe", "-x"]),
+        (r'python -c "print(1)" it', ["python", "-c", "print(1)", "it"]),
+        (r'a"b c"d', ["ab cd"]),
+        ("", []),
+    ],
+)
+def test_a_command_line_of_windows_keeps_its_backslashes(line, words):
+    assert split_command(line, windows=True) == words
+
+
+@given(st.lists(st.text(st.sampled_from("abc\\ :-'"), min_size=1), max_size=4))
+def test_words_of_windows_come_back_whole(words):
+    assert split_command(" ".join(f'"{word}"' for word in words), windows=True) == words
+
+
+def test_an_open_quote_is_an_error_everywhere():
+    for windows in (True, False):
+        with pytest.raises(ValueError, match="quotation"):
+            split_command('a "b', windows=windows)
+
+
+def test_a_file_that_is_read_elsewhere_is_replaced_a_little_later(tmp_path, monkeypatch):
+    busy, real = [1, 2], Path.replace
+
+    def replace(self, target):
+        if busy:
+            busy.pop()
+            raise PermissionError(13, "in use")
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "replace", replace)
+    with pytest.raises(StoreError, match="in use"):
+        write_atomic(tmp_path / "a", "one")
+    busy[:] = [1, 2]
+    monkeypatch.setattr("pondero.store.files.sleep", lambda _: None)
+    monkeypatch.setattr("pondero.store.files.os.name", "nt")
+    write_atomic(tmp_path / "a", "one")
+    monkeypatch.undo()
+    assert (tmp_path / "a").read_text() == "one"
+
+
+def test_where_no_links_can_be_made_files_are_copied(tmp_path, monkeypatch):
+    def refuse(*_given, **_named):
+        raise OSError(1314, "a required privilege is not held by the client")
+
+    monkeypatch.setattr(Path, "symlink_to", refuse)
+    home = tmp_path / "home"
+    (home / "inner").mkdir(parents=True)
+    (home / "inner" / "a").write_text("one")
+    (home / "b").write_text("two")
+    _mirror(home, tmp_path / "here", {})
+    assert (tmp_path / "here" / "inner" / "a").read_text() == "one"
+    assert (tmp_path / "here" / "b").read_text() == "two"
+
+
+def test_powershell_completes_names(tmp_path):
+    def completed(*words, typed=""):
+        run = subprocess.run(
+            [sys.executable, "-m", "pondero"],
+            env={
+                **os.environ,
+                "PYTHONPATH": str(Path(pondero.__file__).parents[1]),
+                "_PONDERO_COMPLETE": "powershell_complete",
+                "COMP_WORDS": "\n".join(words),
+                "COMP_WORD": typed,
+            },
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return run.stdout.splitlines()
+
+    assert "plain,plan" in completed("pondero", "pl", typed="pl")
+    assert "plain,opus" in completed("pondero", "plan", "opu", typed="opu")
+    assert "plain,--json" in completed("pondero", "plan", "--js", typed="--js")
+    script = subprocess.run(
+        [sys.executable, "-m", "pondero", "completion", "powershell"],
+        env={**os.environ, "PYTHONPATH": str(Path(pondero.__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert "Register-ArgumentCompleter -Native -CommandName pondero" in script
+    assert "_PONDERO_COMPLETE" in script

@@ -27,6 +27,7 @@ ELSEWHERE = {
     "cassettes.md": "tests/cassettes/test_cassette_client.py",
     "contracts.md": "tests/contract/test_docs.py",
     "emulator.md": "tests/emulator/test_docs.py",
+    "from/generate-content.md": "tests/test_coming_from.py",
     "from/litellm.md": "tests/test_coming_from.py",
     "from/llm.md": "tests/test_coming_from.py",
     "from/programs.md": "tests/examples/test_elsewhere.py",

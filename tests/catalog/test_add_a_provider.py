@@ -10,6 +10,7 @@ from tests.laws import test_dial as laws
 from tests.laws.test_emulator import encoded, refusal
 
 import pondero
+from pondero.catalog import Lookup, add_user_files, load_shipped
 from pondero.client import load_catalog
 from pondero.contract import (
     SCENARIOS,
@@ -226,3 +227,17 @@ def test_every_fact_that_can_be_overridden_is_explained(facts):
     assert section is not None
     explained = {*re.findall(r"`(\w+)`", section[1])}
     assert {field.name for field in msgspec.structs.fields(facts)} <= explained
+
+
+def test_the_facts_of_a_users_file_are_credited_to_its_source():
+    own = 'label = "A"\ndialect = "openai_chat"\nurl = "https://a.test"\nfamilies = ["any"]\n'
+    own += 'source = "A\'s own page"\nchecked = "2026-11-01"\n'
+    own += '[placement.any]\nlevel = { reasoning_effort = "$effort" }\n'
+    own += '[override]\nany = { efforts = ["low", "high"], default = "on" }\n'
+    made = Lookup(add_user_files(load_shipped(), {"providers/a.toml": own}))
+    facts = made.entry("a:some-model").capability
+    assert (facts.source, facts.checked) == ("A's own page", "2026-11-01")
+    assert facts.evidence == "vendor page"
+    said = own.replace('default = "on" }', 'default = "on", source = "a letter" }')
+    made = Lookup(add_user_files(load_shipped(), {"providers/a.toml": said}))
+    assert made.entry("a:some-model").capability.source == "a letter"

@@ -39,3 +39,18 @@ def on_a_terminal(*arguments, **variables):
 def test_a_terminal_has_colours_unless_it_says_that_it_wants_none(arguments, data_dir):
     assert "\x1b[3" in on_a_terminal(*arguments)
     assert "\x1b[3" not in on_a_terminal(*arguments, NO_COLOR="1")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("plan", "claude-opus-5/high"),
+        ("ask", "--offline", "opus/high", "--thinking", "--usage", "What is 17 * 23?"),
+        ("threads", "list"),
+        ("models", "opus"),
+    ],
+)
+def test_a_dumb_terminal_gets_no_escape_at_all(arguments, data_dir, config_dir):
+    on_a_terminal("ask", "--offline", "opus", "hello")
+    for variables in ({"TERM": "dumb"}, {"TERM": "dumb", "COLORTERM": "truecolor"}):
+        assert "\x1b" not in on_a_terminal(*arguments, **variables)

@@ -90,7 +90,7 @@ def test_without_the_prices_the_install_is_named(monkeypatch):
     reply = client().ask("claude-opus-5/low", SUM)
     assert (reply.cost, reply.cost_unknown) == (
         None,
-        "prices come with pip install 'pondero[prices]'",
+        "prices come with the extra prices; 'pondero doctor' has the command that installs it",
     )
 
 

@@ -37,6 +37,7 @@ MODELS = (
     "cohere:command-a-reasoning/low",
     "ollama:qwen3/low",
     "bedrock:claude-opus-4/low",
+    "google-interactions:gemini-3-flash-preview/low",
 )
 SUM = "What is 17 * 23?"
 STEP = 97  # bytes, or events, between two places where an answer breaks off

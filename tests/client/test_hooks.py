@@ -200,3 +200,16 @@ def test_a_header_of_the_callers_own_that_holds_a_secret_is_not_recorded(tmp_pat
     recorded = path.read_text("utf-8")
     assert SUM in recorded
     assert "planted" not in recorded
+
+
+def test_a_hook_sees_the_version_of_the_api_and_no_key():
+    seen = []
+    emulator = Emulator()
+    with pondero.Client(
+        transport=emulator, keys={"anthropic": "sk-planted-0123456789"}, on_request=seen.append
+    ) as client:
+        client.ask("claude-opus-5/low", "What is 17 * 23?")
+    headers = seen[0].exchange.http.headers
+    assert headers["anthropic-version"] == "2023-06-01"
+    assert "planted" not in str(headers)
+    assert "REDACTED" in headers.values()

@@ -14,6 +14,7 @@ from pondero.errors import BadParameter
 SENT = {
     "gemini-2.5-pro/low": ("generationConfig", "seed"),
     "vertex:gemini-2.5-pro": ("generationConfig", "seed"),
+    "google-interactions:gemini-3-flash-preview": ("generation_config", "seed"),
     "openai-chat:gpt-4o": ("seed",),
     "azure-chat:gpt-4o": ("seed",),
     "mistral:mistral-large-latest": ("random_seed",),

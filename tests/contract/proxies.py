@@ -174,6 +174,7 @@ def _says_words(frame: Json) -> bool:
             for c in data.get("candidates") or ()
             for part in c.get("content", {}).get("parts") or ()
         ),
+        data.get("event_type") == "step.delta" and (data["delta"] or {}).get("type") == "text",
         data.get("type") == "content-delta"  # Cohere
         and (data["delta"]["message"]["content"] or {}).get("text"),
         isinstance(data.get("message"), dict) and data["message"].get("content"),  # Ollama

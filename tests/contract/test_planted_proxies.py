@@ -16,7 +16,10 @@ from pondero.contract import (
 )
 from pondero.emulator import Emulator, run_emulator_in_thread
 
-PROVIDERS = ["anthropic", "openai", "deepseek", "google", "cohere", "ollama", "bedrock"]
+PROVIDERS = [
+    *("anthropic", "openai", "deepseek", "google", "cohere", "ollama", "bedrock"),
+    "google-interactions",
+]
 # The scenarios that look at what is planted; the honest service runs all.
 LOOKING = {
     *("multi_turn", "role_mapping", "tool_call", "system_prompt", "token_usage"),

@@ -124,6 +124,7 @@ _PATHS = {
     "/responses": "responses",
     "/messages": "messages",
     "enerateContent": "gemini",
+    "/interactions": "interactions",
     "/api/chat": "ollama",
     "/v2/chat": "cohere",
 }
@@ -134,11 +135,13 @@ def _read(api: str, url: str, body: dict[str, Any]) -> tuple[str | None, int, fl
     """Return how to answer: the framing, the number of answers, the output limit, the writer."""
     config = body.get("generationConfig") or {}
     options = body.get("options") or {}
+    settings = body.get("generation_config") or {}
     limit = {
         "chat": body.get("max_completion_tokens") or body.get("max_tokens"),
         "responses": body.get("max_output_tokens"),
         "messages": body.get("max_tokens"),
         "gemini": config.get("maxOutputTokens"),
+        "interactions": settings.get("max_output_tokens"),
         "ollama": options.get("num_predict"),
         "cohere": body.get("max_tokens"),
     }[api]
@@ -349,6 +352,52 @@ def _gemini_stream(
     yield _sse(_gemini_body(row, "", "STOP"))
 
 
+# -- Interactions --------------------------------------------------------------------------------
+
+
+def _interaction(row: Served, status: str, **more: Any) -> dict[str, Any]:
+    base = {"id": "v1_1", "object": "interaction", "model": row.model, "status": status}
+    usage = {
+        "total_input_tokens": row.input,
+        "total_output_tokens": row.output,
+        "total_thought_tokens": row.thinking,
+        "total_tokens": row.total,
+    }
+    return {**base, **({"usage": usage} if status == "completed" else {}), **more}
+
+
+def _interactions(
+    script: Script, row: Served, limit: float, body: dict[str, Any]
+) -> Iterator[bytes]:
+    _think(script, row, limit)
+    content = [{"type": "text", "text": "".join(_words(row, limit))}]
+    late = body.get("background") or body.get("service_tier") == "deferred"
+    steps = [{"type": "thought", "signature": "cw=="}, {"type": "model_output", "content": content}]
+    whole = _interaction(row, "queued", steps=[]) if late else None
+    yield json.dumps(whole or _interaction(row, "completed", steps=steps)).encode()
+
+
+def _interactions_stream(
+    script: Script, row: Served, limit: float, body: dict[str, Any]
+) -> Iterator[bytes]:
+    def event(kind: str, **fields: Any) -> bytes:
+        return _sse({"event_type": kind, **fields}, kind)
+
+    _think(script, row, limit)
+    yield event("interaction.created", interaction=_interaction(row, "in_progress"))
+    yield event("interaction.status_update", interaction_id="v1_1", status="in_progress")
+    yield event("step.start", index=0, step={"type": "thought"})
+    signature = {"type": "thought_signature", "signature": "cw=="}
+    yield event("step.delta", index=0, delta=signature)
+    yield event("step.stop", index=0)
+    yield event("step.start", index=1, step={"type": "model_output"})
+    for word in _words(row, limit):
+        yield event("step.delta", index=1, delta={"type": "text", "text": word})
+    yield event("step.stop", index=1)
+    yield event("interaction.completed", interaction=_interaction(row, "completed"))
+    yield b"event: done\ndata: [DONE]\n\n"
+
+
 # -- Ollama --------------------------------------------------------------------------------------
 
 
@@ -413,6 +462,7 @@ _WRITERS: dict[str, tuple[_Make, _Make]] = {
     "responses": (_responses, _responses_stream),
     "messages": (_messages, _messages_stream),
     "gemini": (_gemini, _gemini_stream),
+    "interactions": (_interactions, _interactions_stream),
     "ollama": (_ollama, _ollama_stream),
     "cohere": (_cohere, _cohere_stream),
 }

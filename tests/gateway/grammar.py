@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
-from typing_extensions import get_type_hints, is_typeddict
+from typing_extensions import TypeAliasType, get_type_hints, is_typeddict
 
 SCHEMAS = {"parameters", "input_schema", "output_schema", "schema", "metadata", "input_examples"}
 """Fields with JSON of the client's own, in which a name means nothing to the service."""
@@ -17,6 +17,7 @@ def walk(
 
     Each comes with the ``type`` that the objects on the way must have, by their paths.
     """
+    kind = kind.__value__ if isinstance(kind, TypeAliasType) else kind
     origin, inside = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
         for member in inside:

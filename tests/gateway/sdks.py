@@ -18,6 +18,7 @@ from botocore.exceptions import ClientError, EventStreamError
 from cohere.core.api_error import ApiError
 from google import genai
 from google.genai import errors, types
+from google.genai._gaos.lib.compat_errors import APIStatusError
 
 from pondero.contract.through.fronts import DESCRIPTION as TELLS
 from pondero.contract.through.fronts import KEY, NAME, SCHEMA, Answer, Call, Failure
@@ -29,6 +30,7 @@ FIGURES = {"low": 4_096, "high": 20_000}
 class Front:
     name = ""
     states_levels = True
+    has_off = True
     has_retry_after = True
     errors: tuple[type[Exception], ...] = ()
 
@@ -686,4 +688,109 @@ def _take(block: dict[str, Any], delta: dict[str, Any]) -> None:
                 inner[name] = inner.get(name, "") + piece[name]
 
 
-FRONTS = (Messages, Responses, Chat, Gemini, Ollama, Cohere, Converse)
+class Interactions(Front):
+    name = "interactions"
+    errors = (APIStatusError,)
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        once = types.HttpRetryOptions(attempts=1)
+        options = types.HttpOptions(base_url=url, api_version="v1beta", retry_options=once)
+        self.client = genai.Client(api_key=KEY, http_options=options)
+
+    def close(self) -> None:
+        self.client.close()
+
+    def user(self, text):
+        return [{"type": "user_input", "content": [{"type": "text", "text": text}]}]
+
+    def _fields(self, model, history, level, tools):
+        fields = {"model": model, "input": history, "store": False}
+        if level == "off":  # this API has no word for it; the name of a model at pondero has
+            fields["model"] = f"{model}/off"
+        elif level is not None:
+            fields["generation_config"] = {"thinking_level": level, "thinking_summaries": "auto"}
+        if tools:
+            tool = {"type": "function", "name": NAME, "description": TELLS, "parameters": SCHEMA}
+            fields["tools"] = [tool]
+        return fields
+
+    def ask(self, model, history, level, *, tools=False, stream=True):
+        fields = self._fields(model, history, level, tools)
+        if stream:
+            steps, answer = self._gathered(fields)
+        else:
+            answer = self.client.interactions.create(**fields)
+            steps = [step.model_dump(exclude_none=True) for step in answer.steps]
+        usage = answer.usage
+        thoughts = usage.total_thought_tokens
+        return Answer(
+            "".join(c.get("text", "") for s in steps for c in s.get("content", ())),
+            "".join(c.get("text", "") for s in steps for c in s.get("summary", ())),
+            [
+                Call(s["id"], s["name"], s["arguments"])
+                for s in steps
+                if s["type"] == "function_call"
+            ],
+            steps,
+            {
+                "input": usage.total_input_tokens,
+                "output": (usage.total_output_tokens or 0) + (thoughts or 0),
+                "thinking": thoughts,
+            },
+            answer.model,
+        )
+
+    def _gathered(self, fields):
+        """Put a stream together; the SDK leaves that to its users."""
+        steps: dict[int, Any] = {}
+        for event in self.client.interactions.create(**fields, stream=True):
+            if event.event_type == "step.start":
+                steps[event.index] = {"arguments": "", **event.step.model_dump(exclude_none=True)}
+                if steps[event.index]["type"] == "function_call":
+                    steps[event.index]["arguments"] = ""
+            elif event.event_type == "step.delta":
+                _take_delta(steps[event.index], event.delta)
+            elif event.event_type == "interaction.completed":
+                answer = event.interaction
+        for step in steps.values():
+            written = step.pop("arguments")
+            if step["type"] == "function_call":
+                step["arguments"] = json.loads(written)
+        return [steps[index] for index in sorted(steps)], answer
+
+    def begin(self, model, history):
+        came = self.client.interactions.create(
+            **self._fields(model, history, None, tools=False), stream=True
+        )
+        next(iter(came))
+        return came.close
+
+    def results(self, calls, texts):
+        return [
+            {"type": "function_result", "call_id": call.id, "name": call.name, "result": text}
+            for call, text in zip(calls, texts, strict=True)
+        ]
+
+    def trouble(self, error):
+        fault = error.body.get("error", {}) if isinstance(error.body, dict) else {}
+        delays = [d["retryDelay"] for d in fault.get("details", ()) if "retryDelay" in d]
+        delay = delays[0].rstrip("s") if delays else error.response.headers.get("retry-after")
+        return Failure(error.status_code, str(error), delay)
+
+
+def _take_delta(step: dict[str, Any], delta: Any) -> None:
+    """Add a delta of an interaction to its step."""
+    if delta.type == "text":
+        content = step.setdefault("content", [{"type": "text", "text": ""}])
+        content[0]["text"] += delta.text
+    elif delta.type == "thought_summary":
+        text = {"type": "text", "text": delta.content.text}
+        step.setdefault("summary", []).append(text)
+    elif delta.type == "thought_signature" and delta.signature:
+        step["signature"] = delta.signature
+    elif delta.type == "arguments_delta":
+        step["arguments"] += delta.arguments
+
+
+FRONTS = (Messages, Responses, Chat, Gemini, Ollama, Cohere, Converse, Interactions)

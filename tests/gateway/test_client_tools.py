@@ -20,6 +20,7 @@ BACKS = {
     "gemini": "google:gemini-3-flash-preview",
     "deepseek": "deepseek:deepseek-v4-flash",
     "converse": "bedrock:us.anthropic.claude-sonnet-4-6",
+    "interactions": "google-interactions:gemini-3-flash-preview",
 }
 OTHERS = [name for name in BACKS if name != "claude"]
 NOT_OPENAI = [name for name in BACKS if name != "gpt"]

@@ -44,6 +44,7 @@ TARGETS = {
     "responses": "openai:gpt-5.5",
     "messages": "anthropic:claude-opus-5",
     "gemini": "google:gemini-2.5-flash",
+    "interactions": "google-interactions:gemini-3-flash-preview",
     "ollama": "ollama:qwen3",
     "cohere": "cohere:command-a-reasoning-08-2025",
     "deepseek": "deepseek:deepseek-v4-pro",
@@ -52,7 +53,8 @@ TARGETS = {
 
 The Gemini model is one that gives several answers.
 """
-PRICED = ("chat", "responses", "messages", "gemini", "deepseek")
+APIS = ("chat", "responses", "messages", "gemini", "interactions", "ollama", "cohere")
+PRICED = ("chat", "responses", "messages", "gemini", "interactions", "deepseek")
 FULL = ("ollama", "cohere", "deepseek")  # they show all their thinking, so the service has none
 ROUTES = tuple(GatewayRoute(name, (target,), retries=2) for name, target in TARGETS.items())
 PAIR = GatewayRoute("pair", (TARGETS["chat"], TARGETS["messages"]), retries=1)
@@ -87,6 +89,7 @@ def write(asked: Asked) -> HttpRequest:
         "messages": "/v1/messages",
         "ollama": "/api/chat",
         "cohere": "/v2/chat",
+        "interactions": "/v1beta/interactions",
         "gemini": f"/v1beta/models/{asked.model}:"
         + ("streamGenerateContent?alt=sse" if asked.stream else "generateContent"),
     }[asked.api]
@@ -96,6 +99,9 @@ def write(asked: Asked) -> HttpRequest:
             "contents": [{"role": "user", "parts": [{"text": QUESTION}]}],
             "generationConfig": {name: value for name, value in config.items() if value},
         }
+    elif asked.api == "interactions":
+        config = {"max_output_tokens": asked.most} if asked.most else {}
+        body |= {"input": QUESTION, **({"generation_config": config} if config else {})}
     elif asked.api == "responses":
         body |= {"input": user, **({"max_output_tokens": asked.most} if asked.most else {})}
     elif asked.api == "ollama":
@@ -246,7 +252,7 @@ options = st.sampled_from(["absent", None, {}, {"include_usage": False}, {"inclu
 
 @st.composite
 def requests(draw: st.DrawFn, models: Sequence[str]) -> Asked:
-    api = draw(st.sampled_from(["chat", "responses", "messages", "gemini", "ollama", "cohere"]))
+    api = draw(st.sampled_from(APIS))
     model = draw(st.sampled_from(models))
     thinking = 0 if model in FULL else draw(thoughts)
     script = Script(thinking=thinking, cut=draw(cuts), ends=draw(st.booleans()))
@@ -427,8 +433,8 @@ def test_upstream_is_closed_at_once_if_a_client_leaves_in_the_middle(tmp_path):
     assert [(each.end, each.estimated) for each in counted.receipts] == [("left", True)]
 
 
-@pytest.mark.parametrize("api", ["chat", "responses", "messages", "gemini", "ollama", "cohere"])
-@pytest.mark.parametrize("model", ["chat", "messages", "gemini"])
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("model", ["chat", "messages", "gemini", "interactions"])
 def test_a_stream_that_the_end_of_the_gateway_cuts_ends_in_an_error(tmp_path, api, model):
     counted = Counted(tmp_path)
 

@@ -18,6 +18,7 @@ HOSTS = (
 BACKS = (
     *("claude-sonnet-4-6", "gpt-5.5", "google:gemini-3-flash-preview", "ollama:qwen3"),
     *("bedrock:us.anthropic.claude-sonnet-4-6", "cohere:command-a-03-2025", HOSTS[0]),
+    "google-interactions:gemini-3-flash-preview",
 )
 SCHEMA = {"type": "object", "properties": {"x": {"type": "string"}}, "required": ["x"]}
 OPTIONAL = {**SCHEMA, "required": []}
@@ -207,7 +208,8 @@ def test_only_allowed_tools_are_offered(back, mode):
     sent = emulator.log.entries[-1].body
     assert [name for name, _, _ in sent_tools(sent)] == ["f"]
     if mode == "required" and "ollama" not in back:
-        forced = sent.get("tool_choice") or sent.get("toolConfig")
+        config = sent.get("generation_config") or {}
+        forced = sent.get("tool_choice") or sent.get("toolConfig") or config.get("tool_choice")
         assert any(word in str(forced).lower() for word in ("required", "any"))
     assert "tool_choice_adjusted" in str(answer.headers)
 

@@ -21,7 +21,7 @@ from hypothesis import settings
 from prometheus_client.parser import text_string_to_metric_families
 from tests.gateway.asgi import came
 from tests.gateway.counting_service import CountingService, Script, Served
-from tests.gateway.test_counting import CI, FULL, PAIR, ROUTES, TARGETS, Asked, write
+from tests.gateway.test_counting import APIS, CI, FULL, PAIR, ROUTES, TARGETS, Asked, write
 
 from pondero.canon import HttpRequest
 from pondero.gateway.config.model import GatewayConfig, GatewayKey
@@ -34,7 +34,6 @@ from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
 from pondero.gateway.state import breakers
 
-APIS = ("chat", "responses", "messages", "gemini", "ollama", "cohere")
 MODELS = (*TARGETS, "pair")
 FREE = GatewayKey("free", hash_key("the-free-key"))
 ADMIN = GatewayKey("admin", hash_key("the-admin-key"), admin=True)

@@ -66,6 +66,7 @@ CLIENTS = {
     "ollama": "ollama:qwen3",
     "cohere": "cohere:command-a-reasoning-08-2025",
     "converse": "bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+    "interactions": "google-interactions:gemini-3-flash-preview",
 }
 UPSTREAMS = (
     "anthropic:claude-opus-5",
@@ -82,6 +83,10 @@ UPSTREAMS = (
     "google:gemini-3.6-flash",
     "google:gemma-3-27b-it",
     "vertex:gemini-3.1-pro-preview",
+    "google-interactions:gemini-2.5-flash",
+    "google-interactions:gemini-3-flash-preview",
+    "google-interactions:gemini-3.7-flash",
+    "vertex-interactions:gemini-3-flash-preview",
     "bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0",
     "bedrock:mistral.mistral-large-2402-v1:0",
     "bedrock:qwen.qwen3-32b-v1:0",

@@ -42,6 +42,7 @@ UPSTREAMS = (
     "google:gemini-2.5-flash",
     "google:gemini-3-flash-preview",
     "vertex:gemini-2.5-flash",
+    "google-interactions:gemini-3-flash-preview",
     "groq:openai/gpt-oss-120b",
     "mistral:mistral-small-latest",
     "deepseek:deepseek-v4-flash",
@@ -53,6 +54,8 @@ CHAT = "https://api.openai.com/v1/chat/completions"
 RESPONSES = "https://api.openai.com/v1/responses"
 MESSAGES = "https://api.anthropic.com/v1/messages"
 CLAUDE_KEY = {"x-api-key": "key", "anthropic-version": "2023-06-01"}
+INTERACTIONS = "https://generativelanguage.googleapis.com/v1beta/interactions"
+GOOGLE_KEY = {"x-goog-api-key": "key"}
 SAID = [{"role": "user", "content": "hi"}]
 
 
@@ -66,6 +69,9 @@ def written(schema: Any) -> Iterator[tuple[str, Any]]:
     own = {**named, "input_schema": schema}
     body = {"model": "claude-opus-4-5", "max_tokens": 99, "messages": SAID, "tools": [own]}
     yield "messages", post(MESSAGES, body, CLAUDE_KEY)
+    tool = {"type": "function", **named, "parameters": schema}
+    body = {"model": "gemini-3-flash-preview", "input": "hi", "tools": [tool]}
+    yield "interactions", post(INTERACTIONS, body, GOOGLE_KEY)
 
 
 def is_accepted(http: Any) -> bool:

@@ -24,6 +24,7 @@ MODELS = (
     "xai:grok-4.6/high",
     "deepseek:deepseek-v4-flash/high",
     "ollama:qwen3/high",
+    "google-interactions:gemini-3-flash-preview/high",
     # the same models elsewhere
     "azure:gpt-5.1/high",
     "vertex:gemini-3-flash-preview/high",

@@ -1,4 +1,4 @@
-"""Google's own SDK at the emulator's server: interactions, whole, streamed, stored and deleted."""
+"""Google's own SDK at the emulator and through the gateway: whole, streamed, stored, deleted."""
 
 import asyncio
 
@@ -8,6 +8,8 @@ from google.genai import types
 from google.genai._gaos.lib.compat_errors import BadRequestError, NotFoundError
 
 from pondero.emulator import Emulator, run_emulator_in_thread
+from pondero.gateway.config.model import GatewayConfig, GatewayRoute, ServerConfig
+from pondero.gateway.server.run import run_gateway_in_thread
 
 pytestmark = [
     pytest.mark.judge,
@@ -31,9 +33,15 @@ WEATHER = {
 QUESTION = "What is the weather in Bern?"
 
 
-@pytest.fixture
-def url():
-    with run_emulator_in_thread(Emulator()) as where:
+@pytest.fixture(params=["emulator", "gateway"])
+def url(request):
+    if request.param == "emulator":
+        with run_emulator_in_thread(Emulator()) as where:
+            yield where
+        return
+    route = GatewayRoute(match="*", to=(f"google-interactions:{MODEL}",), retries=0)
+    config = GatewayConfig(ServerConfig(port=0), (route,))
+    with run_gateway_in_thread(config, transport=Emulator()) as where:
         yield where
 
 
@@ -125,6 +133,21 @@ def test_a_streamed_call_has_whole_arguments(client):
     assert events[-1].interaction.status == "requires_action"
 
 
+EMULATED = pytest.mark.parametrize("url", ["emulator"], indirect=True)
+GATEWAY = pytest.mark.parametrize("url", ["gateway"], indirect=True)
+
+
+@GATEWAY
+def test_the_gateway_puts_a_dropped_thought_back(client):
+    asked = client.interactions.create(model=MODEL, input=QUESTION, tools=[WEATHER], store=False)
+    first = {"type": "user_input", "content": [{"type": "text", "text": QUESTION}]}
+    call = asked.steps[-1].model_dump(exclude_none=True)
+    result = {"type": "function_result", "call_id": call["id"], "result": "sunny"}
+    got = client.interactions.create(model=MODEL, input=[first, call, result], store=False)
+    assert "sunny" in got.output_text
+
+
+@EMULATED
 def test_a_dropped_thought_is_rejected(client):
     asked = client.interactions.create(model=MODEL, input=QUESTION, tools=[WEATHER], store=False)
     first = {"type": "user_input", "content": [{"type": "text", "text": QUESTION}]}
@@ -175,6 +198,7 @@ def test_a_stored_stream_goes_on_after_the_last_event_that_was_seen(client):
     assert rest[-1].event_type == "interaction.completed"
 
 
+@EMULATED  # the gateway reads a budget and any case of a level as they are meant
 @pytest.mark.parametrize(
     ("fields", "words"),
     [

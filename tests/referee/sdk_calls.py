@@ -28,6 +28,9 @@ from cerebras.cloud.sdk.types.chat.chat_completion import (
 )
 from cohere.core.api_error import ApiError
 from google import genai
+from google.genai import types as google_types
+from google.genai._gaos.lib import compat_errors as interaction_errors
+from google.genai._gaos.types.interactions import GenerationConfig as SentConfig
 from google.genai.errors import APIError
 from groq.types.chat import ChatCompletion as GroqAnswer
 from mistralai.client.errors import MistralError
@@ -195,6 +198,31 @@ def _google(url: str, request: HttpRequest, body: Json) -> Json:
 
 
 @cache
+def _interactions_client(url: str) -> genai.Client:
+    once = google_types.HttpRetryOptions(attempts=1)
+    options = google_types.HttpOptions(base_url=url, api_version="v1beta", retry_options=once)
+    return genai.Client(api_key="k", http_options=options)
+
+
+def _interactions(url: str, request: HttpRequest, body: Json) -> Json:
+    if _path(request) != "/v1beta/interactions" or not ({"model", "agent"} & body.keys()):
+        raise NotSendable
+    create = _interactions_client(url).interactions.create
+    config = body.get("generation_config")
+    try:
+        typed = SentConfig.model_validate(config or {})
+        if config and not _is_within(config, typed.model_dump(mode="json")):
+            raise NotSendable  # it sends "1" as 1
+        answer = create(**body, extra_headers=_headers(request))
+    except (TypeError, ValueError):  # its types do not have it
+        raise NotSendable from None
+    if body.get("stream"):
+        return list(answer)
+    assert answer.status
+    return answer
+
+
+@cache
 def _cohere_client(url: str) -> cohere.ClientV2:
     return cohere.ClientV2(api_key="k", base_url=url)
 
@@ -318,6 +346,15 @@ SDKS = [
     _with_sdk("groq", "openai_chat", "groq", groq, "/groq", {_PATH: GroqAnswer}),
     Sdk("mistral", "openai_chat", "mistral", _mistral, MistralError, lambda e: e.status_code, {}),
     Sdk("google", "gemini", "", _google, APIError, lambda each: each.code, {}),
+    Sdk(
+        "google-interactions",
+        "interactions",
+        "",
+        _interactions,
+        interaction_errors.APIStatusError,
+        lambda each: each.status_code,
+        {400: interaction_errors.BadRequestError, 404: interaction_errors.NotFoundError},
+    ),
     Sdk(
         "cohere",
         "cohere",

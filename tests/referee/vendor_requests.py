@@ -14,6 +14,7 @@ import botocore.session
 import cohere
 from anthropic.types.message_create_params import MessageCreateParamsBase
 from google.genai import types as google
+from google.genai._gaos.types.interactions import CreateModelInteractionParam
 from groq.types.chat.completion_create_params import CompletionCreateParams as GroqParams
 from mistralai.client.models import ChatCompletionRequestTypedDict
 from ollama._types import ChatRequest
@@ -168,6 +169,22 @@ VENDORS = [
             "generationConfig.logprobs": TOGETHER,
             "generationConfig.thinkingConfig.thinkingBudget": TOGETHER,
         },
+    ),
+    Vendor(
+        "interactions", "google-interactions", "https://generativelanguage.googleapis.com/v1beta/interactions", {"x-goog-api-key": "key"},
+        {"model": "gemini-3-flash-preview", "input": [{"type": "user_input", "content": [{"type": "text", "text": "hi"}]}],
+         "tools": [{"type": "function", "name": "f", "description": "d", "parameters": SCHEMA}],
+         "generation_config": {"thinking_level": "low", "thinking_summaries": "auto"}},
+        CreateModelInteractionParam,
+        values={"input.*.content.*.annotations": [], "generation_config.tool_choice": "auto"},
+        apart={
+            **dict.fromkeys(("cached_content", "response_mime_type"), "in the types as deprecated, and rejected"),
+            **dict.fromkeys(("labels", "safety_settings"), "on Vertex only"),
+            "environment": "for agents only",
+            "previous_interaction_id": ACCOUNT,
+            "webhook_config": TOGETHER,
+        },
+        unread={"response_format.type": "an object of another type is a schema"},
     ),
     Vendor(
         "cohere", "cohere", "https://api.cohere.com/v2/chat", BEARER,

@@ -37,6 +37,7 @@ MODELS = {
     "ollama": "ollama:qwen3:8b",
     "cohere": "cohere:command-a-reasoning-08-2025",
     "bedrock": "bedrock:anthropic.claude-sonnet-4-5-20250929-v1:0",
+    "google-interactions": "google-interactions:gemini-3-flash-preview",
 }
 JSON, STREAM = b"application/json", b"text/event-stream"
 PAGE = b"<!doctype html><html><title>Log in</title><p>Please log in.</p></html>"

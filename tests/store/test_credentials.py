@@ -123,3 +123,24 @@ def test_a_given_address_wins_and_keeps_its_query(monkeypatch):
     monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "https://other.openai.azure.com")
     older = "https://me.openai.azure.com/openai/deployments/d?api-version=2024-10-21"
     assert resolve_url(provider("azure-chat"), {"azure-chat": older}, needed=True) == older
+
+
+@pytest.mark.parametrize("location", ["europe-west4", "us-central1"])
+def test_a_model_that_is_a_whole_path_needs_no_variables_and_keeps_its_region(
+    monkeypatch, location
+):
+    vertex = load_catalog().provider("vertex")
+    model = f"projects/p-1/locations/{location}/publishers/google/models/gemini-2.5-pro"
+    monkeypatch.setenv("GOOGLE_CLOUD_LOCATION", "asia-east1")  # of another project
+    url = resolve_url(vertex, {}, needed=True, model=model)
+    assert url.startswith(f"https://{location}-aiplatform.googleapis.com/")
+    assert f"/projects/p-1/locations/{location}/" in url
+    with pytest.raises(MissingKey, match="GOOGLE_CLOUD_PROJECT"):
+        resolve_url(vertex, {}, needed=True, model="gemini-2.5-pro")
+
+
+@pytest.mark.parametrize("name", ["projects/p@evil/locations/x", "projects//locations/a b"])
+def test_a_path_that_is_none_fills_in_nothing(name):
+    vertex = load_catalog().provider("vertex")
+    with pytest.raises(MissingKey):
+        resolve_url(vertex, {}, needed=True, model=name)

@@ -63,6 +63,14 @@ class Terminal:
             assert monotonic() < end, f"{word!r} stayed:\n{self.text}"
             assert self._read(), f"it ended with {word!r}:\n{self.text}"
 
+    def wait(self) -> None:
+        """Let the program write something more."""
+        assert self._read(), f"it ended:\n{self.text}"
+
+    def signal(self, number: int) -> None:
+        """Send the program a signal."""
+        self._child.send_signal(number)
+
     def ended(self) -> int:
         """Wait until the program ends, and return its exit code."""
         while self._read():

@@ -66,7 +66,7 @@ async def test_after_a_stop_what_waits_is_held_until_enter():
 
 async def test_where_other_words_are_being_written_those_of_a_stopped_turn_are_at_up():
     async with stage() as chat:
-        await chat.say_until_held(QUESTION, pieces=3)
+        await chat.say_until_held(QUESTION, pieces=1)
         await chat.type("say b")
         await chat.press("escape")
         assert chat.app.prompt.text == "say b"
@@ -149,12 +149,26 @@ async def test_a_key_stops_the_answer_and_what_came_is_kept(key):
         assert cells(chat, AnswerCell)[1].text == "more"
 
 
-async def test_a_stop_while_it_thinks_gives_the_words_back():
+async def test_a_stop_before_anything_came_gives_the_words_back():
     async with stage() as chat:
-        await chat.say_until_held(QUESTION, pieces=10)
+        await chat.say_until_held(QUESTION, pieces=1)
         await chat.press("escape")
         assert chat.app.prompt.text == QUESTION
         assert chat.app.tab.session.writer.messages == ()
+
+
+async def test_a_stop_while_it_thinks_keeps_the_question_and_the_thinking_and_marks_it():
+    async with stage() as chat:
+        await chat.say_until_held(QUESTION, pieces=10)
+        await chat.press("escape")
+        question, answer = chat.app.tab.session.writer.messages
+        assert question.text == QUESTION
+        assert answer.parts[0].text
+        assert "stopped here" in chat.text
+        assert chat.app.prompt.text == ""
+        chat.gate.open()
+        await chat.say("What is 2 * 3?")
+        assert "2 * 3 = 6" in chat.text
 
 
 async def test_ctrl_c_clears_the_line_then_leaves_when_pressed_twice():

@@ -244,7 +244,7 @@ async def test_a_thread_that_is_opened_at_once_shows_a_screenful_and_fetches_no_
 
 async def test_where_the_folder_is_read_only_the_chat_goes_on(tmp_path):
     class Full(Threads):
-        def start(self, **said):
+        def save_turn(self, *said, **how):
             raise StoreError("the disk is full: threads.db cannot grow; make room")
 
     with Full.open(tmp_path / "threads.db") as full:

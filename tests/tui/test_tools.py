@@ -327,3 +327,24 @@ def test_the_program_takes_a_function_of_a_file_and_asks_about_it(tmp_path):
         terminal.until("→ Paris: windy", "· out ")
         terminal.press("\x04")
         terminal.ended()
+
+
+async def test_a_column_says_that_it_asks_and_is_not_charged_for_the_wait():
+    weather = Weather()
+    call = ScriptedTurn(tool_calls=(ScriptedCall("get_weather", {"city": "Bern"}),))
+    script = scripted(call, call, ScriptedTurn(text="done"), ScriptedTurn(text="done"))
+    async with stage("claude-opus-5/off", emulator=script, tools=weather.tools()) as chat:
+        await asked(chat, "/compare low,high How is Bern?")
+        names = set()
+        for _ in range(2):
+            await proposal(chat)
+            title = chat.text.partition("⚙ ")[2].partition(" wants to run")[0]
+            names.add(title)
+            chat.clock.now += 300
+            await chat.pilot.press("down", "enter")
+            await chat.pilot.pause(0.05)
+        await chat.quiet()
+        assert names == {"low: get_weather", "high: get_weather"}
+        assert [column.seconds for column in chat.app.state.comparing.columns] == [0.0, 0.0]
+        stored = [kept for each in chat.app.tab.candidates.values() for kept in each.stored]
+        assert {kept.seconds for kept in stored if kept.message.role == "assistant"} == {0.0}

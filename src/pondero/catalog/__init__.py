@@ -22,6 +22,7 @@ from .schema import (
     Provider,
     UrlVariable,
 )
+from .short_names import ShortName
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
         read_listing,
         trim_list,
     )
+    from .search import TRAITS, search_models
 
 _NAMES = {
     "comparison": (
@@ -57,11 +59,13 @@ _NAMES = {
     "public_list": (
         "ListedModel ListedProvider ListedThinking PublicList facts_of read_listing trim_list"
     ),
+    "search": "TRAITS search_models",
 }
 
 __all__ = [
     "SCHEMA",
     "SNAPSHOT",
+    "TRAITS",
     "BatchShape",
     "BatchTerms",
     "Catalog",
@@ -79,6 +83,7 @@ __all__ = [
     "ParsedModelName",
     "Provider",
     "PublicList",
+    "ShortName",
     "SimilarNames",
     "TomlFile",
     "UrlVariable",
@@ -95,6 +100,7 @@ __all__ = [
     "provider_map",
     "read_listing",
     "rows_to_add",
+    "search_models",
     "second_list",
     "snapshot",
     "trim_list",

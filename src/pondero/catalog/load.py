@@ -245,7 +245,7 @@ def add_user_files(
     groups |= {stem: _group(f) for (folder, stem), f in parsed.items() if folder == "families"}
     built = dict(catalog.providers)
     for name, file in raw.items():
-        built[name] = _provider(name, raw, catalog.providers, groups)
+        built[name] = _provider(name, raw, catalog.providers, groups, own=True)
         if quirks is not None:
             _check_quirks(file, own[name], built[name].dialect, quirks)
             for row in built[name].model_quirks:
@@ -260,12 +260,13 @@ def add_user_files(
 
 
 def _group(file: TomlFile) -> FamilyGroup:
-    file.only("home", "family")
+    file.only("home", "words", "flagship", "family")
     families: list[Family] = []
     for number, row in enumerate(file.rows("family")):
         base = _base(file, row, number, families)
         families.append(_family(file, row, number, "family", base))
-    group = file.convert({"home": file.values.get("home")}, FamilyGroup)
+    head = {key: file.values[key] for key in ("home", "words", "flagship") if key in file.values}
+    group = file.convert(head, FamilyGroup)
     return msgspec.structs.replace(group, family=tuple(families))
 
 
@@ -323,7 +324,10 @@ def _provider(
     files: Mapping[str, TomlFile],
     known: Mapping[str, Provider],
     groups: Mapping[str, FamilyGroup],
+    *,
+    own: bool = False,
 ) -> Provider:
+    """Return a provider of a file; the facts of a user's ``own`` are from the file's source."""
     file = files[name]
     values = {**_load_inherited(name, files, known), **file.values, "name": name}
     values.pop("like", None)
@@ -354,10 +358,22 @@ def _provider(
         if not isinstance(changes, dict):
             message = f"{file.place(family)}: the facts of a family are a table, not {changes!r}"
             raise BadCatalog(message)
-        full = {**msgspec.to_builtins(facts[family]), **changes}
+        credit = _credit(file, provider) if own else {}
+        full = {**msgspec.to_builtins(facts[family]), **credit, **changes}
         merged[family] = file.convert(full, Capability, table=table)
         _check_facts(file, merged[family], table, 0)
     return msgspec.structs.replace(provider, override=merged)
+
+
+def _credit(file: TomlFile, provider: Provider) -> dict[str, Any]:
+    """Return how the facts of a file are known, if the file itself says from where."""
+    if "source" not in file.values:
+        return {}
+    return {
+        "source": provider.source,
+        "checked": provider.checked,
+        "evidence": "vendor page",
+    }
 
 
 def _read_templates(facts: Capability, provider: Provider) -> Capability:

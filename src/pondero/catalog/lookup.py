@@ -32,6 +32,7 @@ from .index import (
 )
 from .relatives import fold_name
 from .schema import Catalog, Family, FamilyGroup, NamePatterns, Provider
+from .short_names import ShortName, find_short_names
 
 _HALF = re.compile("[\ud800-\udfff]")  # half a surrogate pair, which UTF-8 cannot encode
 _NOT_IMAGES = ("application/", "audio/", "text/", "video/")
@@ -47,7 +48,8 @@ class ModelEntry(Struct, frozen=True):
     ``near`` is a catalogued name, for a typing error. ``typed`` is the given name if spelled
     otherwise, ``asked_of`` the given provider if a sibling serves the model. ``window`` is from a
     public list. ``maker`` is a provider in the path of a name that another one serves: the
-    ``openai`` of ``openai/gpt-5.5``, if no provider was named.
+    ``openai`` of ``openai/gpt-5.5``, if no provider was named. ``short`` is a given short name,
+    ``line`` the line whose newest model it means.
     """
 
     provider: Provider
@@ -63,6 +65,8 @@ class ModelEntry(Struct, frozen=True):
     asked_of: str = ""
     window: tuple[int, int] = (0, 0)
     maker: str = ""
+    short: str = ""
+    line: str = ""
 
     @property
     def evidence(self) -> Evidence:
@@ -253,6 +257,8 @@ class Lookup:
     ) -> ModelEntry:
         """Return the entry of a model string; a level in it is ignored."""
         name = self.split(text)
+        if (short := self._find_short(name)) is not None:
+            return replace(self.entry(short.id), short=name.model, line=short.line)
         provider, hit = self._find_bare(name) if name.provider is None else self._find_at(name)
         if hit is None or hit.inferred:
             self._check_level(text)
@@ -288,22 +294,74 @@ class Lookup:
             self._maker(provider, name),
         )
 
+    def pin(self, text: str) -> str:
+        """Return a model string with the full name in place of a short one, for the disk."""
+        name = self.split(text)
+        if (short := self._find_short(name)) is None:
+            return text
+        return short.id if name.level is None else f"{short.id}/{name.level}"
+
+    def default_of(self, provider: str) -> str | None:
+        """Return the full name of the model for users who name none; None if it has none."""
+        name = self.catalog.names.defaults.get(provider)
+        if name is None or provider not in self.catalog.providers:
+            return None
+        model = self.entry(name).model
+        bare = fold_name(model)
+        # A router spells the names of makers in its own way: anthropic/claude-sonnet-5.5.
+        own = (
+            each
+            for each in self._list_served(self.catalog.providers[provider])
+            if bare in self.bare_names(provider, each)
+        )
+        return f"{provider}:{next(own, model)}"
+
+    @property
+    def short_names(self) -> dict[str, ShortName]:
+        """Return the short names that are no model's name in full."""
+        found, _ = self._shorts
+        return {name: short for name, short in found.items() if self._is_free(name)}
+
+    def _find_short(self, name: ParsedModelName) -> ShortName | None:
+        """Return what a short name means; a name that the catalog has in full means itself."""
+        bare = fold_name(name.model)
+        if name.provider is not None or not bare.replace("-", "").isalpha():
+            return None
+        short = self._shorts[0].get(bare)
+        return short if short is not None and self._is_free(name.model) else None
+
+    def _is_free(self, model: str) -> bool:
+        known = self.catalog.providers.values()
+        if any(model in provider.aliases for provider in known):
+            return False
+        hit = self._find_hit(ParsedModelName(None, model))
+        return hit is None or hit.inferred or not hit.weight
+
+    @cached_property
+    def _shorts(self) -> tuple[dict[str, ShortName], dict[str, list[str]]]:
+        return find_short_names(
+            self.catalog, lambda provider, model: fold_name(model) in self._list_windows(provider)
+        )
+
     def _maker(self, provider: Provider, name: ParsedModelName) -> str:
         maker, slash, _ = name.model.partition("/")
         is_other = slash and maker in self.catalog.providers and maker != provider.name
         return maker if is_other and name.provider is None else ""
 
     def _window(self, provider: Provider, model: str) -> tuple[int, int]:
-        if provider.name not in self._windows:
-            raw = self.catalog.limits.get(provider.name)
-            windows = decode_json(raw, dict[str, tuple[int, int]]) if raw is not None else {}
-            self._windows[provider.name] = windows
-        known = self._windows[provider.name]
+        known = self._list_windows(provider.name)
         if not known:
             return (0, 0)
         bare = _bare_names(model, provider.strip, self.catalog.names)
         found = next((known[each] for each in bare if each in known), None)
         return found or known.get(self.strip_date(bare[-1])) or (0, 0)
+
+    def _list_windows(self, provider: str) -> dict[str, tuple[int, int]]:
+        if provider not in self._windows:
+            raw = self.catalog.limits.get(provider)
+            windows = decode_json(raw, dict[str, tuple[int, int]]) if raw is not None else {}
+            self._windows[provider] = windows
+        return self._windows[provider]
 
     def provider(self, name: str) -> Provider:
         """Return a provider by its name; raises UnknownProvider."""
@@ -474,7 +532,7 @@ class Lookup:
 
     @cached_property
     def _similar(self) -> SimilarNames:
-        return SimilarNames(model for _, model in self._catalogued)
+        return SimilarNames((*self.short_names, *(model for _, model in self._catalogued)))
 
     @cached_property
     def _catalogued(self) -> tuple[tuple[str, str], ...]:
@@ -489,6 +547,8 @@ class Lookup:
     def _describe_unknown(self, model: str, kind: str = "model ") -> str:
         if hosts := self._hosts.get(model.lower()):
             return f"{model!r} is served by several; say whose: {' or '.join(hosts)}"
+        if lines := list(filter(self._is_free, self._shorts[1].get(fold_name(model), ()))):
+            return f"unknown {kind}{model!r}; did you mean {' or '.join(map(repr, lines))}?"
         close = self.close(model)
         guess = f"did you mean {' or '.join(map(repr, close))}? " if close else ""
         hint = f"see 'pondero models', or name its provider (ollama:{model})"

@@ -23,16 +23,26 @@ class Family(_Row, frozen=True, kw_only=True):
 
 
 class FamilyGroup(_Row, frozen=True, kw_only=True):
-    """The families of one file; a bare model name means the provider ``home``."""
+    """The families of one file; a bare model name means the provider ``home``.
+
+    ``words``: words of several makers that mean a line of this group, as ``flash``. ``flagship``:
+    the line that the group's first word alone means, if its newest family does not say it.
+    """
 
     home: str | None = None
+    words: tuple[str, ...] = ()
+    flagship: str = ""
     family: tuple[Family, ...] = ()
 
 
 class UrlVariable(_Row, frozen=True, kw_only=True):
-    """A blank in a URL: the first set ``env``, else ``default``; ``words``: spellings."""
+    """A blank in a URL: the first set ``env``, else ``default``; ``words``: spellings.
+
+    ``after``: if the model's own name is a path, what follows this part of it counts before all.
+    """
 
     env: tuple[str, ...] = ()
+    after: str = ""
     default: str | None = None
     words: Mapping[str, str] = {}
 
@@ -201,13 +211,18 @@ class Provider(_Row, frozen=True, kw_only=True):
 class NamePatterns(_Row, frozen=True, kw_only=True):
     """Additions to a name that leave the model the same.
 
-    ``marks`` and ``paths`` come before it, ``dates`` after it; ``#`` is a digit.
+    ``marks`` and ``paths`` come before it, ``dates`` after it; ``#`` is a digit. ``statuses`` are
+    words such as preview, ``generic`` those that are no short name alone. ``defaults`` has a short
+    name for each provider: the model for users who have its key and name no model.
     """
 
     marks: str = ""
     paths: tuple[str, ...] = ()
     dates: tuple[str, ...] = ()
     unthinking: str = ""
+    statuses: tuple[str, ...] = ()
+    generic: tuple[str, ...] = ()
+    defaults: Mapping[str, str] = {}
 
 
 class ListSnapshot(Struct, frozen=True, forbid_unknown_fields=True):

@@ -8,6 +8,7 @@ import sys
 import warnings
 from importlib import import_module
 from io import StringIO, TextIOWrapper
+from pathlib import Path
 
 import click
 
@@ -82,10 +83,26 @@ def app() -> None:
 
 def main() -> None:
     """Run the command line and exit as documented."""
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # pythonw has none
             _take_every_character(stream)
     sys.exit(run(sys.argv[1:]))
+
+
+def _open_closed_streams() -> None:
+    """Give a program whose streams were closed (``>&-``) others; without stdout it ends here."""
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - open until the end
+    if sys.stdout is None and os.name == "posix":
+        if not set(sys.argv[1:2]) & _SERVERS:
+            said = "pondero: standard output is closed; use >/dev/null to discard it"
+            print(said, file=sys.stderr)  # noqa: T201 - echo needs both streams
+            sys.exit(1)
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - open until the end
+
+
+_SERVERS = {"serve", "emulate", "launch"}  # what they print is not what they are for
 
 
 def _take_every_character(stream: TextIOWrapper) -> None:
@@ -97,9 +114,11 @@ def _take_every_character(stream: TextIOWrapper) -> None:
 
 def run(arguments: list[str]) -> int:
     """Return the exit code of one call; errors are one line on stderr."""
+    if "_PONDERO_COMPLETE" in os.environ:
+        import_module("pondero.cli.commands.completion")  # it has classes that click has not
     warnings.showwarning = _print_warning  # type: ignore[assignment]  # it is called by position
     try:
-        plain = False if os.environ.get("NO_COLOR") else None
+        plain = False if os.environ.get("NO_COLOR") or _is_dumb() else None
         return int(app.main(arguments, "pondero", standalone_mode=False, color=plain) or 0)
     except click.exceptions.Exit as stop:
         return stop.exit_code
@@ -130,6 +149,11 @@ def run(arguments: list[str]) -> int:
 
         echo(_without_secrets(traceback.format_exc()), err=True, nl=False)
         return 1
+
+
+def _is_dumb() -> bool:
+    """Return whether the terminal shows escape codes as they are; Windows sets no TERM."""
+    return os.environ.get("TERM", "dumb" if os.name == "posix" else "") == "dumb"
 
 
 def _print_warning(message: Warning | str, *_: object) -> None:

@@ -7,12 +7,15 @@ import click
 from msgspec import Struct
 
 from ..canon import Json
-from ..client import load_catalog
+from ..client import find_usual_model, load_catalog
 from ..store import Settings, Template, load_settings
+from .output.echo import say
 
 NO_MODEL = (
-    "no model is named and none is set; write one before the question ('pondero models' lists "
-    "them), or set one: pondero config set model claude-opus-5/medium"
+    "no model is named, none is set, and there is no key. Name one before the question, as in "
+    "'pondero ask opus \"...\"' ('pondero models' lists them); or set one: 'pondero config set "
+    "model opus/medium'; or save a key: 'pondero keys set anthropic'; or try it without a key: "
+    "'pondero ask --offline \"...\"'"
 )
 
 
@@ -46,10 +49,20 @@ def resolve_starts(
 ) -> list[Start]:
     """Return the start of each model, of the usual one if there is no name."""
     settings = load_settings()
-    usual = default_model(template, settings)
-    if not names and usual is None:
-        raise click.UsageError(NO_MODEL)
+    if not names:
+        names = (default_model(template, settings) or choose_by_key(),)
     return [
         resolve_start(name, thinking=thinking, template=template, settings=settings)
-        for name in names or (usual or "",)
+        for name in names
     ]
+
+
+def choose_by_key(*, offline: bool = False) -> str:
+    """Return the model for the key that is present, and say so; raise UsageError without one."""
+    usual = find_usual_model(offline=offline)
+    if usual is None:
+        raise click.UsageError(NO_MODEL)
+    say(
+        f"model: {usual.model} ({usual.why}); -m names another, 'pondero config set model' sets one"
+    )
+    return usual.model

@@ -23,16 +23,18 @@ if TYPE_CHECKING:
     from .conversation.recorder import TurnRecorder, stored_reply
     from .conversation.turn import AsyncTurn, Turn
     from .default_client import aask, ask
-    from .doctor import HealthCheck, run_checks
+    from .doctor import run_checks
+    from .health_check import HealthCheck
     from .model_lists import ModelPrice, ServiceModel
     from .probe_run import DiscoveryResult, ProbeDraft
-    from .prompts.attachments import attachment
+    from .prompts.attachments import attachment, decode_text
     from .prompts.messages import parse_prompt
     from .prompts.option_names import explain_unknown, find_ours
     from .stream import AsyncStream, Stream
     from .token_counts import TokenCount
     from .tools.schema_check import SchemaCheck
     from .tools.tools import Approve, Tools
+    from .usual_model import UsualModel, find_usual_model
 
 _NAMES = {
     "apply_dial": "set_level",
@@ -43,16 +45,18 @@ _NAMES = {
     "conversation.recorder": "TurnRecorder stored_reply",
     "conversation.turn": "AsyncTurn Turn",
     "default_client": "aask ask",
-    "doctor": "HealthCheck run_checks",
+    "doctor": "run_checks",
+    "health_check": "HealthCheck",
     "model_lists": "ServiceModel ModelPrice",
     "probe_run": "DiscoveryResult ProbeDraft",
-    "prompts.attachments": "attachment",
+    "prompts.attachments": "attachment decode_text",
     "prompts.messages": "parse_prompt",
     "prompts.option_names": "explain_unknown find_ours",
     "stream": "AsyncStream Stream",
     "token_counts": "TokenCount",
     "tools.schema_check": "SchemaCheck",
     "tools.tools": "Approve Tools",
+    "usual_model": "UsualModel find_usual_model",
 }
 
 __all__ = [
@@ -77,13 +81,16 @@ __all__ = [
     "Tools",
     "Turn",
     "TurnRecorder",
+    "UsualModel",
     "aask",
     "ask",
     "attachment",
     "complete",
     "count_prompt_tokens",
+    "decode_text",
     "explain_unknown",
     "find_ours",
+    "find_usual_model",
     "level_choices",
     "levels",
     "load_catalog",

@@ -150,7 +150,7 @@ class BaseClient(Generic[T]):
             plan,
             asked=asked,
             policy=policy,
-            url=self._credentials.url(entry.provider, needed=needed),
+            url=self._credentials.url(entry.provider, needed=needed, model=entry.model),
             key=self._credentials.key(entry.provider, needed=needed),
             at=time(),
             refusals=(*self._refusals, *options.get("refusals", ())),

@@ -125,7 +125,7 @@ class BatchSession:
         provider = load_catalog().provider(chunk.provider)
         terms = batch_terms(provider, chunk.model)
         key = self._credentials.key(provider, needed=self._needed)
-        url = self._credentials.url(provider, needed=self._needed)
+        url = self._credentials.url(provider, needed=self._needed, model=chunk.model or "")
         headers = {**chunk.headers, **auth_header(provider, key)}
         return BatchService(
             BatchEndpoint(url, headers),

@@ -229,6 +229,7 @@ def _names(text: str) -> Iterable[str]:
         return sorted(entry.id for entry in models(provider))
     homes = {group.home for group in catalog.groups.values() if group.home in catalog.providers}
     bare = sorted({entry.model for home in homes for entry in models(home)})
+    bare = [*load_catalog().short_names, *bare]
     autos = (f"auto:{name}" for name in _calibrations())
     return (*bare, *(f"{each}:" for each in catalog.providers), *autos)
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import sys
 from collections.abc import Iterator
@@ -9,10 +10,9 @@ from importlib import metadata
 from pathlib import Path
 from stat import S_IMODE
 
-from msgspec import Struct
-
 from ..catalog import Catalog, load_shipped
 from ..errors import PonderoError
+from ..extras import install_hint
 from ..store import (
     Threads,
     check_config,
@@ -24,23 +24,19 @@ from ..store import (
     load_settings,
 )
 from .dial import models
+from .health_check import HealthCheck
+from .reach_checks import check_disk, check_engines, check_model, check_tool_servers
 
 _EXTRA = re.compile(r"([A-Za-z0-9_.-]+).*extra\s*==\s*['\"]([\w-]+)['\"]")
 _SMALLEST = (60, 20)
 
 
-class HealthCheck(Struct, frozen=True):
-    """The result of one check. ``ok`` is None if it is information only."""
-
-    check: str
-    ok: bool | None
-    value: str
-    fix: str | None = None
-
-
 def run_checks() -> tuple[HealthCheck, ...]:
-    """Run all checks."""
-    return tuple(result for check in _CHECKS for result in check())
+    """Run all checks; what the user's files name is tried only if they can be read."""
+    found = [result for check in _CHECKS for result in check()]
+    if not any(each.check in _FILES and each.ok is False for each in found):
+        found += [result for check in _TRIES for result in check()]
+    return tuple(found)
 
 
 def _versions() -> Iterator[HealthCheck]:
@@ -118,24 +114,36 @@ def _has(variable: str, kept: dict[str, str]) -> bool:
 
 
 def _threads() -> Iterator[HealthCheck]:
+    yield from _find_broken()
     try:
         with Threads.open() as threads:
             if threads.notice:
-                yield HealthCheck(
-                    "threads", ok=False, value=threads.notice, fix="nothing; it is kept"
-                )
-            said, count = threads.check(), len(threads.list(limit=None))
-            path = threads.path
+                fix = "as it says; nothing was deleted"
+                yield HealthCheck("threads", ok=False, value=threads.notice, fix=fix)
+            said, found = threads.check(), threads.list(limit=None)
+            path, size = threads.path, threads.size / 1e6
     except PonderoError as error:
         fix = "see the message; --no-save works meanwhile"
         yield HealthCheck("threads", ok=False, value=str(error), fix=fix)
         return
-    size = path.stat().st_size / 1e6
-    if said == "ok":
-        yield HealthCheck("threads", ok=True, value=f"{count:,} in {path} ({size:,.1f} MB), intact")
-    else:
-        fix = f"export what can be read, then move {path} away"
+    if said != "ok":
+        fix = f"move {path} away; then: pondero threads salvage FILE"
         yield HealthCheck("threads", ok=False, value=f"{path} is damaged: {said}", fix=fix)
+        return
+    value = f"{len(found):,} in {path} ({size:,.1f} MB with its log), intact"
+    yield HealthCheck("threads", ok=True, value=value)
+    if empty := [thread.id for thread in found if not thread.messages]:
+        value = f"{len(empty):,} without a message: {' '.join(empty[:5])}"
+        fix = f"pondero threads delete --yes {' '.join(empty[:5])}"
+        yield HealthCheck("threads", ok=False, value=value, fix=fix)
+
+
+def _find_broken() -> Iterator[HealthCheck]:
+    """Report damaged files that were moved aside, until they are read back."""
+    for file in sorted(Path(data_folder()).glob("threads.db.broken-*[0-9]")):
+        fix = f"pondero threads salvage {shlex.quote(str(file))}"
+        value = f"a damaged file was moved to {file}"
+        yield HealthCheck("threads", ok=False, value=value, fix=fix)
 
 
 def _terminal() -> Iterator[HealthCheck]:
@@ -146,6 +154,8 @@ def _terminal() -> Iterator[HealthCheck]:
     wide = size.columns >= _SMALLEST[0] and size.lines >= _SMALLEST[1]
     fix = None if wide else f"make it {_SMALLEST[0]} by {_SMALLEST[1]} or larger"
     value = f"{size.columns} by {size.lines}, {_colours()}"
+    if os.name != "nt" and os.environ.get("TERM", "") in ("", "dumb"):
+        wide, fix = False, "set TERM, as xterm-256color; the chat cannot be drawn without"
     yield HealthCheck("terminal", ok=wide, value=value, fix=fix)
     # A replaced stdout may have no encoding.
     encoding = (getattr(sys.stdout, "encoding", None) or "unknown").lower()
@@ -170,7 +180,7 @@ def _extras() -> Iterator[HealthCheck]:
             wanted.setdefault(match[2], []).append(match[1])
     for extra, packages in wanted.items():
         missing = [name for name in packages if not _is_installed(name)]
-        fix = f"pip install 'pondero[{extra}]'" if missing else None
+        fix = install_hint(extra) if missing else None
         value = f"without {', '.join(missing)}" if missing else ", ".join(packages)
         yield HealthCheck(f"extra {extra}", ok=None if missing else True, value=value, fix=fix)
 
@@ -183,4 +193,6 @@ def _is_installed(name: str) -> bool:
     return True
 
 
-_CHECKS = (_versions, _catalog, _config, _folders, _keys, _threads, _terminal, _extras)
+_FILES = ("catalog", "config", "keys")
+_CHECKS = (_versions, _catalog, _config, _folders, check_disk, _keys, _threads, _terminal, _extras)
+_TRIES = (check_model, check_engines, check_tool_servers)

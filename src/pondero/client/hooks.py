@@ -4,6 +4,7 @@ Their exceptions propagate to the caller: from ``on_request`` instead of sending
 instead of the reply.
 """
 
+import re
 from collections.abc import Callable
 from inspect import isawaitable, iscoroutinefunction
 
@@ -18,6 +19,7 @@ OnRequest = Callable[[Prepared], object]
 OnReply = Callable[[Reply], object]
 
 _PLAIN = frozenset(("accept", "content-type", "user-agent"))
+_VERSION = re.compile(r"[a-z-]+-(?:version|beta|revision)")  # of an API: no key has such a name
 
 
 class Hooks(Struct, frozen=True):
@@ -58,7 +60,8 @@ def _hide_keys(prepared: Prepared) -> Prepared:
     exchange = prepared.exchange
     plain = {*_PLAIN, *exchange.plan.headers}
     headers = {
-        name: value if name in plain else HIDDEN for name, value in exchange.http.headers.items()
+        name: value if name in plain or _VERSION.fullmatch(name) else HIDDEN
+        for name, value in exchange.http.headers.items()
     }
     http = replace(exchange.http, headers=headers)
     return replace(prepared, exchange=replace(exchange, http=http))

@@ -529,7 +529,9 @@ class StoredIds(Struct, frozen=True, kw_only=True):
     ``reject`` writes the error for an unknown id; one of ``marks`` is in every event that gives
     one. ``find_answer`` returns the id of an answer itself, which matters only if its request
     contains one of ``answer_marks``. ``levels_at``: the fields of ids that stand for a
-    conversation, in which a level may have been set.
+    conversation, in which a level may have been set. ``forward`` writes a request about a stored
+    thing for the service that has it, whose usual request is the last argument; None: such
+    requests are not sent on.
     """
 
     find: Callable[[HttpRequest], tuple[StoredId, ...]]
@@ -539,6 +541,7 @@ class StoredIds(Struct, frozen=True, kw_only=True):
     find_answer: GivenIds | None = None
     answer_marks: tuple[bytes, ...] = ()
     levels_at: tuple[str, ...] = ()
+    forward: Callable[[HttpRequest, StoredCall, HttpRequest], HttpRequest] | None = None
 
 
 class SignatureSlots(Struct, frozen=True, kw_only=True):
@@ -564,7 +567,8 @@ class DepthPlaces(Struct, frozen=True, kw_only=True):
     the field with the conversation, ``in_turns`` the paths to a level inside one turn; such a turn
     contains one of ``marks`` as a JSON string. ``thinking_edits``: types of the edits in the list
     ``edits_at`` that need ``thinking.type`` to be one of ``thinking_on``. ``tied``: paths that the
-    service takes only if another path has this value.
+    service takes only if another path has this value. ``between_tools``: a path and its value that
+    mean off, but for notes between the calls of tools.
     """
 
     fields: tuple[tuple[str, ...], ...] = ()
@@ -577,6 +581,7 @@ class DepthPlaces(Struct, frozen=True, kw_only=True):
     thinking_edits: tuple[str, ...] = ()
     thinking_on: tuple[str, ...] = ()
     tied: tuple[tuple[tuple[str, ...], tuple[str, ...], str], ...] = ()
+    between_tools: tuple[tuple[str, ...], str] | None = None
 
     def list_fields(self, model: str) -> tuple[tuple[str, ...], ...]:
         """Return the paths from the top that are depth for a model."""
@@ -595,7 +600,8 @@ class HostedTools(Struct, frozen=True, kw_only=True):
     may offer tools too. ``own_results``: types that return only parts of the request.
     ``limited``: types that take ``max_uses``; ``advisors``: those that ask another model.
     ``passes``: how often the prompt is counted at most; 0 if only once, whatever the tools add.
-    ``compacts_at``: the list of edits that may have the model write a summary first.
+    ``compacts_at``: the list of edits that may have the model write a summary first. ``thinks``:
+    with such tools the model may think although its level is off.
     """
 
     client_run: frozenset[str] = frozenset({"function", "custom"})
@@ -610,6 +616,7 @@ class HostedTools(Struct, frozen=True, kw_only=True):
     limited: frozenset[str] = frozenset()
     advisors: frozenset[str] = frozenset()
     passes: int = 0
+    thinks: bool = False
     compacts_at: tuple[str, ...] = ()
 
 
@@ -638,11 +645,11 @@ class PassthroughRules(Struct, frozen=True, kw_only=True):
 
     The other paths are places in a request: ``limits_at`` of the most tokens to write,
     ``answers_at`` of the number of answers, ``background_at`` of the wish for an answer that is
-    fetched later, ``models_at`` of other models that the service may ask, for which
-    ``preset_marks`` in a model's name stand too. ``others``: tools and plugins that ask other
-    models. ``stored_at`` are names of fields, at any depth,
-    whose value stands for text that the service has stored. ``usage_at`` asks for token counts in
-    a stream; ``is_usage_event`` recognises the data of the event that the service then adds.
+    fetched later, each with the words that mean it (none: all but false), ``models_at`` of other
+    models that the service may ask, for which ``preset_marks`` in a model's name stand too.
+    ``others``: tools and plugins that ask other models. ``stored_at`` are names of fields, at any
+    depth, whose value stands for text that the service has stored. ``usage_at`` asks for token
+    counts in a stream; ``is_usage_event`` recognises the data of the event that the service adds.
     """
 
     model_at: tuple[tuple[str, ...], ...] = ()
@@ -650,7 +657,7 @@ class PassthroughRules(Struct, frozen=True, kw_only=True):
     added_fields: tuple[str, ...] = ()
     limits_at: tuple[tuple[str, ...], ...] = ()
     answers_at: tuple[tuple[str, ...], ...] = ()
-    background_at: tuple[tuple[str, ...], ...] = ()
+    background_at: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = ()
     models_at: tuple[tuple[str, ...], ...] = ()
     preset_marks: tuple[str, ...] = ()
     stored_at: tuple[str, ...] = ()

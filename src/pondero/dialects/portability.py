@@ -12,7 +12,8 @@ class NeededField(Struct, frozen=True, kw_only=True):
     """A field that changes the answer or protects the client: honoured, or the request is rejected.
 
     It asks for nothing if its value is null or in ``idle``; if ``asks`` has values, only with one
-    of them, alone or in a list. ``in_answer``: the answer has a part of its own for it. ``like``:
+    of them, alone or in a list; if it has ``types``, only with an object of one of these types,
+    alone or in a list. ``in_answer``: the answer has a part of its own for it. ``like``:
     the path of another field for the same; models that reject that one reject this. ``option``:
     what it asks of the answers, where other APIs may have a field for the same.
     """
@@ -21,6 +22,7 @@ class NeededField(Struct, frozen=True, kw_only=True):
     why: str
     idle: tuple[Json, ...] = ()
     asks: tuple[Json, ...] = ()
+    types: frozenset[str] = frozenset()
     in_answer: bool = False
     like: tuple[str, ...] = ()
     option: AnswerOption | None = None
@@ -29,9 +31,17 @@ class NeededField(Struct, frozen=True, kw_only=True):
         """Return whether this value asks for something."""
         if value is None or value in ([], {}, ""):
             return False
+        members = value if isinstance(value, list) else [value]
+        if self.types:
+            return any(isinstance(each, dict) and _get_type(each) in self.types for each in members)
         if not self.asks:
             return value not in self.idle
-        return any(each in self.asks for each in (value if isinstance(value, list) else [value]))
+        return any(each in self.asks for each in members)
+
+
+def _get_type(given: Mapping[str, Json]) -> str | None:
+    kind = given.get("type")
+    return kind if isinstance(kind, str) else None
 
 
 def list_answer_fields(fields: AnswerFields) -> tuple[NeededField, ...]:

@@ -13,6 +13,7 @@ import msgspec
 from ..asgi import address, make_asgi_app
 from ..asgi import bind as bind_socket
 from ..errors import MissingExtra
+from ..extras import install_hint
 from .emulator import Emulator
 from .responders.script import parse_turns
 
@@ -181,4 +182,4 @@ def _check_extra() -> None:
         import starlette  # noqa: F401, PLC0415 - an extra
         import uvicorn  # noqa: F401, PLC0415 - an extra
     except ImportError as error:
-        raise MissingExtra(f"a server needs {error.name}; pip install 'pondero[server]'") from None
+        raise MissingExtra(f"a server needs {error.name}; {install_hint('server')}") from None

@@ -126,6 +126,9 @@ def _note_visibility(
 
 
 def _note_name(entry: ModelEntry) -> tuple[Adjustment, ...]:
+    if entry.short:
+        why = f"{entry.short} is {entry.id}, the newest {entry.line} in the catalog"
+        return (Adjustment("model_short", "model", entry.short, entry.id, why),)
     if entry.typed:
         why = f"{entry.provider.label} spells it {entry.model}"
         return (Adjustment("model_spelt", "model", entry.typed, entry.model, why),)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         remove_calibration,
         save_calibration,
     )
+    from .command_lines import split_command
     from .config import (
         SETTINGS,
         Settings,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from .credentials import NO_KEY, Credentials, find_key, resolve_url
     from .jobs import FACTS, Jobs
     from .key_shapes import KEY_SHAPES, KeyShape, find_key_shapes, list_encodings
+    from .notices import is_new_notice
     from .prices import has_prices, price_usage
     from .secrets import (
         SecretRedactor,
@@ -70,11 +72,22 @@ if TYPE_CHECKING:
         speaker_name,
         thinking_caption,
     )
-    from .threads.database import Database, Schema, hold_lock
+    from .threads.database import Database, Schema, hold_lock, is_locked
     from .threads.exports import from_jsonl, to_html, to_jsonl, to_markdown
-    from .threads.records import ExportLine, SearchHit, StoredMessage, Thread, UsageTotal
+    from .threads.records import (
+        Drafts,
+        ExportLine,
+        SavedPlace,
+        SearchHit,
+        StoredMessage,
+        Thread,
+        UnfinishedTurn,
+        UsageTotal,
+    )
     from .threads.rows import as_number
+    from .threads.salvage import SalvagedThreads, salvage
     from .threads.threads import Threads
+    from .threads.unfinished import TurnJournal, interrupted_result, mark_partial
     from .tool_servers import (
         ServerLike,
         ToolServer,
@@ -88,6 +101,7 @@ _NAMES = {
         "calibration_file calibration_model check_auto load_calibrations note_served "
         "remove_calibration save_calibration"
     ),
+    "command_lines": "split_command",
     "config": (
         "SETTINGS Settings append_models check_config check_setting config_file "
         "configured_policy load_settings models_file set_config unset_config write_models"
@@ -95,6 +109,7 @@ _NAMES = {
     "bills": "NOTHING_PAID NO_PRICES Charge TokenBill list_cost",
     "credentials": "NO_KEY Credentials find_key resolve_url",
     "jobs": "FACTS Jobs",
+    "notices": "is_new_notice",
     "prices": "has_prices price_usage",
     "key_shapes": "KEY_SHAPES KeyShape find_key_shapes list_encodings",
     "secrets": (
@@ -108,11 +123,15 @@ _NAMES = {
         "format_dollars format_time heading media_caption reply_caption speaker_name "
         "thinking_caption"
     ),
-    "threads.database": "Database Schema hold_lock",
+    "threads.database": "Database Schema hold_lock is_locked",
     "threads.exports": "from_jsonl to_html to_jsonl to_markdown",
-    "threads.records": "ExportLine SearchHit StoredMessage Thread UsageTotal",
+    "threads.records": (
+        "Drafts ExportLine SavedPlace SearchHit StoredMessage Thread UnfinishedTurn UsageTotal"
+    ),
     "threads.rows": "as_number",
+    "threads.salvage": "SalvagedThreads salvage",
     "threads.threads": "Threads",
+    "threads.unfinished": "TurnJournal interrupted_result mark_partial",
     "tool_servers": "ServerLike ToolServer expand_variables load_tool_servers resolve_tool_server",
 }
 
@@ -126,9 +145,12 @@ __all__ = [
     "Charge",
     "Credentials",
     "Database",
+    "Drafts",
     "ExportLine",
     "Jobs",
     "KeyShape",
+    "SalvagedThreads",
+    "SavedPlace",
     "Schema",
     "SearchHit",
     "SecretRedactor",
@@ -141,6 +163,8 @@ __all__ = [
     "Threads",
     "TokenBill",
     "ToolServer",
+    "TurnJournal",
+    "UnfinishedTurn",
     "UsageTotal",
     "append_models",
     "as_number",
@@ -163,6 +187,9 @@ __all__ = [
     "heading",
     "hold_lock",
     "holds_secret",
+    "interrupted_result",
+    "is_locked",
+    "is_new_notice",
     "keys_file",
     "known_secrets",
     "list_cost",
@@ -176,6 +203,7 @@ __all__ = [
     "load_template",
     "load_toml",
     "load_tool_servers",
+    "mark_partial",
     "media_caption",
     "models_file",
     "note_served",
@@ -188,10 +216,12 @@ __all__ = [
     "resolve_auto",
     "resolve_tool_server",
     "resolve_url",
+    "salvage",
     "save_calibration",
     "save_key",
     "set_config",
     "speaker_name",
+    "split_command",
     "template_file",
     "template_names",
     "thinking_caption",

@@ -15,7 +15,7 @@ from ..canon import Cost, Reply, Usage
 from .prices import has_prices, price_usage
 
 NOTHING_PAID = "the emulator or a cassette answered, and nothing is paid"
-NO_PRICES = "prices come with pip install 'pondero[prices]'"
+NO_PRICES = "prices come with the extra prices; 'pondero doctor' has the command that installs it"
 
 
 class Charge(Struct, frozen=True):

@@ -18,6 +18,7 @@ from ..errors import BadParameter, MissingKey
 NO_KEY = "offline"
 """The key sent to the emulator or a cassette, which ignore it."""
 
+_SEGMENT = re.compile(r"[A-Za-z0-9._-]{1,128}")  # no value of a name may leave its place
 _BLANK = re.compile(r"\{(\w+)\}")
 _PORT = re.compile(r":\d+$")
 _HERE = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}  # noqa: S104 - where a server listens
@@ -37,9 +38,9 @@ class Credentials(Struct, frozen=True):
         """Return the provider's key, as ``find_key`` does."""
         return find_key(provider, self.keys, needed=needed)
 
-    def url(self, provider: Provider, *, needed: bool) -> str:
+    def url(self, provider: Provider, *, needed: bool, model: str = "") -> str:
         """Return the provider's address, as ``resolve_url`` does."""
-        return resolve_url(provider, self.urls, needed=needed)
+        return resolve_url(provider, self.urls, needed=needed, model=model)
 
 
 def find_key(provider: Provider, given: Mapping[str, str], *, needed: bool) -> str | None:
@@ -80,11 +81,13 @@ def _sendable(key: str, provider: Provider, where: str) -> str:
     raise BadParameter(message)
 
 
-def resolve_url(provider: Provider, given: Mapping[str, str], *, needed: bool) -> str:
+def resolve_url(
+    provider: Provider, given: Mapping[str, str], *, needed: bool, model: str = ""
+) -> str:
     """Return the given base URL, else that of the provider's variable, else the catalog's.
 
     As in the provider's own SDK, an address without a path gets the provider's path, and a bare
-    host its port. Blanks are filled in.
+    host its port. Blanks are filled in; a ``model`` that is a whole path may have their values.
     """
     named = given.get(provider.name) or _read_first(provider.url_env)
     try:
@@ -95,7 +98,9 @@ def resolve_url(provider: Provider, given: Mapping[str, str], *, needed: bool) -
     url = whole + provider.path
     if "{" not in url:
         return url
-    return _BLANK.sub(lambda blank: _fill_blank(provider, blank[1], needed=needed), url)
+    return _BLANK.sub(
+        lambda blank: _fill_blank(provider, blank[1], needed=needed, model=model), url
+    )
 
 
 def _read_first(names: Sequence[str]) -> str | None:
@@ -127,12 +132,21 @@ def _add_port(url: str, usual: str) -> str:
     return f"{host}{slash}{rest}"
 
 
-def _fill_blank(provider: Provider, blank: str, *, needed: bool) -> str:
+def _find_in_name(part: str, model: str) -> str | None:
+    """Return the segment after a part of a model's path: ``p`` of ``projects/p/locations/l``."""
+    _, found, rest = f"/{model}".partition(f"/{part}") if part else ("", "", "")
+    value = rest.partition("/")[0]
+    return value if found and _SEGMENT.fullmatch(value) else None
+
+
+def _fill_blank(provider: Provider, blank: str, *, needed: bool, model: str = "") -> str:
     fill = provider.fill.get(blank, UrlVariable())
-    value = next((v for name in fill.env if (v := os.environ.get(name, "").strip())), None)
+    value = _find_in_name(fill.after, model)
+    if value is None:
+        value = next((v for name in fill.env if (v := os.environ.get(name, "").strip())), None)
     if value is None and fill.default is not None:
         value = _BLANK.sub(
-            lambda inner: _fill_blank(provider, inner[1], needed=needed), fill.default
+            lambda inner: _fill_blank(provider, inner[1], needed=needed, model=model), fill.default
         )
     if value is None and not needed:
         value = NO_KEY

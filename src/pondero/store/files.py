@@ -8,6 +8,7 @@ import os
 import sys
 from contextlib import suppress
 from functools import lru_cache
+from time import sleep
 
 from ..catalog import Lookup, TomlFile, add_user_files, load_shipped, parse_toml
 from ..errors import BadCatalog, BadConfig, StoreError, UsageError
@@ -18,6 +19,9 @@ if TYPE_CHECKING:  # in Python 3.11 pathlib imports urllib, which a plan does no
 
     from ..catalog import ModelEntry
     from ..thinking import Intent, Policy
+
+
+_WAITS = (0.01, 0.05, 0.2, 0.5)  # seconds
 
 
 def config_folder() -> str:
@@ -125,13 +129,26 @@ def write_atomic(path: "Path", text: str) -> None:
             return
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         _write_private(temporary, text)
-        temporary.replace(path.resolve())
+        _replace(temporary, path.resolve())
     except OSError as error:
         message = f"{path} cannot be written: {error.strerror or error}"
         raise StoreError(message) from None
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def _replace(temporary: "Path", path: "Path") -> None:
+    """Replace a file; on Windows one that another program reads is busy, and is tried again."""
+    for wait in (*_WAITS, None):
+        try:
+            temporary.replace(path)
+        except PermissionError:
+            if wait is None or os.name != "nt":
+                raise
+            sleep(wait)
+        else:
+            return
 
 
 def _write_private(temporary: "Path", text: str) -> None:

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from ..canon import convert_json
 from ..errors import BadConfig, BadParameter
+from .command_lines import split_command
 from .config import config_table
 from .secrets import holds_secret, register_secret
 
@@ -98,7 +99,7 @@ def _from_command_line(line: str, known: Mapping[str, ToolServer]) -> ToolServer
     from shutil import which  # noqa: PLC0415 - only to start a server
 
     try:
-        command, *args = shlex.split(line)
+        command, *args = split_command(line)
     except ValueError as error:
         message = f"invalid command line {line!r}: {error}"
         raise BadParameter(message) from None

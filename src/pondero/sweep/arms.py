@@ -105,7 +105,8 @@ def reference_of(arms: Sequence[Arm], wanted: str | None) -> int:
 
 def find_arms(arms: Sequence[Arm], wanted: str) -> list[int]:
     """Return which arms have this level, or this ``MODEL/LEVEL``."""
-    return [n for n, arm in enumerate(arms) if wanted in arm.levels or wanted in _names(arm)]
+    name = wanted if any(wanted in arm.levels for arm in arms) else load_catalog().pin(wanted)
+    return [n for n, arm in enumerate(arms) if wanted in arm.levels or name in _names(arm)]
 
 
 def _names(arm: Arm) -> set[str]:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from ..batch import batch_terms
 from ..canon import Json
 from ..errors import BadParameter
+from ..extras import install_hint
 from ..store import load_catalog
 from .arms import Arm, arms_of, reference_of
 from .grading.judges import check_questions, find_judge_kind, find_judge_model, make_judge
@@ -180,7 +181,7 @@ def _check_prices(spec: Spec, arms: tuple[Arm, ...], question: Question) -> None
     if unpriced and not spec.unpriced and not spec.offline:
         message = (
             f"no price is known for {', '.join(unpriced)}; use --allow-unpriced to run without one "
-            "(prices come with the extra: pip install 'pondero[prices]')"
+            f"(prices come with the extra: {install_hint('prices')})"
         )
         raise BadParameter(message)
     if spec.budget is None:

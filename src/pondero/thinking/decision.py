@@ -62,6 +62,7 @@ CODES: dict[str, str] = {
     "output_adjusted": "the output's schema was changed to fit the service's rules",
     "output_prompted": "the prompt asks for the JSON, because the service has no field for it",
     "prefill_adjusted": "the prefill was changed, because the service does not take it as given",
+    "model_short": "a short name was given; the model is the newest of its product line",
     "model_spelt": "the model's name is sent in the service's spelling, or to its deployment",
     "native_wins": "extras has the service's own thinking fields; they win over the level",
     "unknown_model": "the model is not in the catalog; the facts of a related model are used",
@@ -92,8 +93,8 @@ BENIGN = frozenset(
     {
         *("answer_room", "budget_max_tokens", "budget_tools", "cache_kept", "cache_lost"),
         *("calibrated", "context_cap", "exhausted", "exhausted_retry"),
-        *("emulated_thread", "fell_back", "level_as_budget", "little_room", "model_spelt"),
-        "off_floor",
+        *("emulated_thread", "fell_back", "level_as_budget", "little_room", "model_short"),
+        *("model_spelt", "off_floor"),
         *("medium_moved", "on_as_level", "output_adjusted", "signature_withheld"),
         *("system_turn_moved", "tool_adjusted"),
         *("tool_choice_adjusted", "tool_loop_retold", "tool_renamed"),

@@ -1,4 +1,4 @@
-"""Transports that sign requests with botocore (``pip install 'pondero[bedrock]'``).
+"""Transports that sign requests with botocore (the extra ``bedrock``).
 
 A signature is valid for minutes and for one body, so each attempt is signed when it is sent.
 """
@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from ..canon import HttpRequest
 from ..errors import BadParameter, MissingExtra, MissingKey
 from ..exchange import AsyncResponse, AsyncTransport, Response, Signing, Timeouts, Transport
+from ..extras import install_hint
 from .event_loop import run_in_thread
 
 
@@ -60,8 +61,8 @@ def sign(request: HttpRequest, signing: Signing) -> HttpRequest:
         from botocore.awsrequest import AWSRequest  # noqa: PLC0415 - an extra
     except ImportError as missing:
         message = (
-            f"{signing.label} without a key needs signed requests: pip install "
-            f"'pondero[bedrock]', or set {_instead(signing)}"
+            f"{signing.label} without a key needs signed requests: {install_hint('bedrock')}, "
+            f"or set {_instead(signing)}"
         )
         raise MissingExtra(message) from missing
     credentials, region = _credentials(signing)

@@ -1,4 +1,4 @@
-"""The transport on aiohttp (``pip install 'pondero[fast]'``), for many streams at once."""
+"""The transport on aiohttp (the extra ``fast``), for many streams at once."""
 
 import asyncio
 import socket
@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary, WeakSet
 from ..canon import HttpRequest, ResponseHead
 from ..errors import BadParameter, MissingExtra, PonderoError, Timeout, Unreachable
 from ..exchange import Timeouts
+from ..extras import install_hint
 from .event_loop import current_loop, need_asyncio
 from .proxies import hide_password, is_socks
 from .settings import Cert, ConnectionLimits, HttpSettings, Verify, read_settings
@@ -22,7 +23,7 @@ try:
     from aiohttp.client_proto import ResponseHandler
     from yarl import URL
 except ImportError as _missing:
-    raise MissingExtra("FastTransport needs aiohttp: pip install 'pondero[fast]'") from _missing
+    raise MissingExtra(f"FastTransport needs aiohttp: {install_hint('fast')}") from _missing
 
 _ERRORS = (aiohttp.ClientError, OSError)  # a timeout is an OSError too
 _UNREAD = 8 * 1024 * 1024  # unread bytes of all connections together
@@ -127,7 +128,7 @@ def _check_possible(settings: HttpSettings, proxy: str | None) -> None:
 def _no_socks(proxy: str) -> PonderoError:
     message = (
         f"FastTransport cannot use the SOCKS proxy {hide_password(proxy)}, because aiohttp cannot; "
-        "use AsyncHttpTransport: pip install 'pondero[socks]'"
+        f"use AsyncHttpTransport: {install_hint('socks')}"
     )
     return BadParameter(message)
 

@@ -17,6 +17,7 @@ from msgspec import to_builtins
 from ..canon import HttpRequest, ResponseHead
 from ..errors import BadParameter, MissingExtra, Timeout, Unreachable
 from ..exchange import Timeouts
+from ..extras import install_hint
 from .event_loop import current_loop
 from .proxies import hide_password, is_socks
 from .settings import Cert, ConnectionLimits, HttpSettings, Verify, read_settings
@@ -227,7 +228,7 @@ def _read(**given: Any) -> HttpSettings:
     usual = partial(httpx2.create_ssl_context, trust_env=False)
     settings = read_settings(**given, usual=usual)
     if settings.http2 and find_spec("h2") is None:
-        raise MissingExtra("http2=True needs the package h2: pip install 'pondero[http2]'")
+        raise MissingExtra(f"http2=True needs the package h2: {install_hint('http2')}")
     if is_socks(given["proxy"]):
         _check_socks(given["proxy"])
     return settings
@@ -236,7 +237,7 @@ def _read(**given: Any) -> HttpSettings:
 def _check_socks(proxy: str) -> None:
     if find_spec("socksio") is None:
         shown = hide_password(proxy)
-        message = f"the SOCKS proxy {shown} needs the package socksio: pip install 'pondero[socks]'"
+        message = f"the SOCKS proxy {shown} needs the package socksio: {install_hint('socks')}"
         raise MissingExtra(message)
 
 

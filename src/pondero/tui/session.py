@@ -5,31 +5,51 @@ import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ..canon import Event, Json, Message, Reply, Usage
-from ..client import AsyncChat, AsyncClient, Tools, TurnRecorder, preview_change
+from ..client import AsyncChat, AsyncClient, AsyncTurn, Tools, TurnRecorder, preview_change
 from ..errors import PonderoError
-from ..store import NO_PRICES, NOTHING_PAID, StoredMessage, has_prices, price_usage
+from ..store import (
+    NO_PRICES,
+    NOTHING_PAID,
+    StoredMessage,
+    TurnJournal,
+    has_prices,
+    price_usage,
+)
 from .state import DialView, Word, actions, effects
 from .thread_writer import ThreadWriter
 
 ALL = "all"
 """Stands for every tool among those that are approved."""
 
-Propose = Callable[[str, str, dict[str, Json]], Awaitable[Word]]
-"""Asks the user about a call: its name, where the tool is from, and the arguments."""
+Propose = Callable[[str, str, dict[str, Json], str], Awaitable[Word]]
+"""Asks the user about a call: its name, where the tool is from, the arguments, and who asks."""
 
-_ASKING: ContextVar["Session | None"] = ContextVar("asking", default=None)
+
+class _Asking(NamedTuple):
+    """The turn that calls a tool."""
+
+    session: "Session"
+    recorder: TurnRecorder
+    label: str
+
+
+_ASKING: ContextVar[_Asking | None] = ContextVar("asking", default=None)
 
 
 async def approve(name: str, arguments: dict[str, Json]) -> bool:
     """Return whether a call of the turn under way may run; ``Tools`` ask it."""
-    session = _ASKING.get()
-    return session is not None and await session.approval(name, arguments)
+    if (asking := _ASKING.get()) is None:
+        return False
+    with asking.recorder.approval():  # the time in which somebody decides is not the model's
+        return await asking.session.approval(name, arguments, asking.label)
 
 
 class Candidate(Struct, frozen=True):
@@ -38,6 +58,7 @@ class Candidate(Struct, frozen=True):
     ask: effects.AskModel
     stored: tuple[StoredMessage, ...]
     ended: actions.TurnEnded
+    journal: TurnJournal | None = None
 
 
 class Session:
@@ -100,12 +121,14 @@ class Session:
         await self.tools.aclose()
         await self._client.aclose()
 
-    async def approval(self, name: str, arguments: dict[str, Json]) -> bool:
+    async def approval(self, name: str, arguments: dict[str, Json], label: str = "") -> bool:
         """Return whether a call may run; ask the user unless it is approved."""
         if self.is_approved(name):
             return True
         source = self._source(name)
-        word = "no" if self.propose is None else await self.propose(name, source, arguments)
+        word: Word = "no"
+        if self.propose is not None:
+            word = await self.propose(name, source, arguments, label)
         if word == "always":
             self.approved.add(f"{source}/{name}")
         return word != "no"
@@ -126,24 +149,29 @@ class Session:
 
     async def turn(self, ask: effects.AskModel, feed: Callable[[Event], None]) -> actions.TurnEnded:
         """Run one turn and record it. When it is cancelled, what has arrived is recorded."""
-        stored, ended = await self._run_turn(ask, None, feed)
+        stored, ended, journal = await self._run_turn(ask, None, feed)
         saved = self.writer.add(
-            stored, model=ask.model, level_text=ask.level_text, system=ask.system
+            stored,
+            model=ask.model,
+            level_text=ask.level_text,
+            system=ask.system,
+            journal=journal,
         )
-        return replace(ended, thread=saved.thread, unsaved=saved.unsaved)
+        return replace(ended, thread=saved.thread, unsaved=saved.unsaved, grown=saved.grown)
 
     async def candidate(
         self, ask: effects.AskModel, number: int, feed: Callable[[Event], None]
     ) -> Candidate:
-        """Run a turn after ``number`` messages of the thread, and record it nowhere yet."""
-        stored, ended = await self._run_turn(ask, number, feed)
-        return Candidate(ask, stored, ended)
+        """Run a turn after ``number`` messages; until one is chosen, only its journal has it."""
+        stored, ended, journal = await self._run_turn(ask, number, feed)
+        return Candidate(ask, stored, ended, journal)
 
     async def _run_turn(
         self, ask: effects.AskModel, number: int | None, feed: Callable[[Event], None]
-    ) -> tuple[tuple[StoredMessage, ...], actions.TurnEnded]:
-        _ASKING.set(self)
+    ) -> tuple[tuple[StoredMessage, ...], actions.TurnEnded, TurnJournal | None]:
         recorder = TurnRecorder(self._clock, paid=self.paid)
+        _ASKING.set(_Asking(self, recorder, ask.label))
+        journal: TurnJournal | None = None
         error: PonderoError | None = None
         stopped = False
         replies: tuple[Reply, ...] = ()
@@ -160,12 +188,23 @@ class Session:
                 context=ask.context,
                 attachments=ask.parts,
             )
+            journal = self.writer.begin_turn(
+                stream.so_far,
+                model=ask.model,
+                level_text=ask.level_text,
+                system=ask.system,
+                number=number,
+                name=ask.label,
+            )
+            so_far = partial(_stored_so_far, recorder, stream)
             try:
                 async with stream:
                     async for event in stream:
                         recorder.feed(event)
                         feed(event)
+                        journal.note(so_far)
             finally:
+                journal.close()
                 replies, added = stream.replies, chat.messages[len(before) :]
                 self.writer.refusals = chat.refusals
         except asyncio.CancelledError:
@@ -181,8 +220,9 @@ class Session:
             exchanges=tuple(self._summarize_exchange(reply) for reply in replies),
             stopped=stopped,
             error=error,
+            waited=recorder.waited,
         )
-        return stored, ended
+        return stored, ended, journal
 
     def handoff(self, move: effects.Handoff) -> actions.HandedOff:
         """Return which parts of the past the other model will not see, and what the move costs."""
@@ -245,6 +285,10 @@ class Session:
         read = Usage(input=move.cached, output=0)
         worth = price_usage(provider, model, read) if self.paid else None
         return f" (about ${worth:.4f})" if worth else ""
+
+
+def _stored_so_far(recorder: TurnRecorder, turn: AsyncTurn) -> tuple[StoredMessage, ...]:
+    return recorder.stored_messages(turn.so_far, turn.replies)
 
 
 def describe_unexpected(error: BaseException | None) -> str:

@@ -1,14 +1,25 @@
 """The thread of a chat, in memory and on disk; what cannot be written waits for the next turn."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from decimal import Decimal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..canon import Message, ToolResult, Usage
 from ..errors import StoreError
 from ..handoff import Rejection
-from ..store import SearchHit, StoredMessage, Thread, Threads, as_number
+from ..store import (
+    Drafts,
+    SearchHit,
+    StoredMessage,
+    Thread,
+    Threads,
+    TurnJournal,
+    UnfinishedTurn,
+    as_number,
+)
 from .state import PAGE, Choice, SavedThread, ThreadMessage, UsageTally, actions, place_value
 
 _LISTED = 30
@@ -17,10 +28,14 @@ _PANE = 200
 
 
 class SavedTurn(Struct, frozen=True):
-    """The thread a turn was written to, or why it was not written."""
+    """The thread a turn was written to, or why it was not written.
+
+    ``grown``: the thread had grown elsewhere, and this is a copy without that.
+    """
 
     thread: SavedThread | None = None
     unsaved: str | None = None
+    grown: bool = False
 
 
 class ThreadWriter:
@@ -32,8 +47,10 @@ class ThreadWriter:
         self._unsaved = unsaved
         self._id: str | None = None
         self._before: tuple[str, int] | None = None  # a thread, and how many messages stay of it
+        self._written = 0  # messages of this conversation that are in its thread
         self._messages: tuple[Message, ...] | None = ()
         self._waiting: list[list[StoredMessage]] = []
+        self._drafted: tuple[str | None, Drafts] = (None, Drafts())
 
     @property
     def why_unsaved(self) -> str | None:
@@ -44,7 +61,8 @@ class ThreadWriter:
     def messages(self) -> tuple[Message, ...]:
         """Return the whole conversation, read from disk when it is first needed."""
         if self._messages is None:
-            self._messages = self._on_disk().messages(self._id or "")
+            stored = self._on_disk().load_messages(self._id or "", before=self._written)
+            self._messages = tuple(each.message for each in stored)
         return self._messages
 
     def sibling(self) -> "ThreadWriter":
@@ -52,47 +70,100 @@ class ThreadWriter:
         return ThreadWriter(self._threads, unsaved=self._unsaved)
 
     def close(self) -> None:
-        """Close the file."""
+        """Save the turns that were cut off, and close the file."""
         if self._threads is not None:
+            with suppress(StoreError):
+                self._threads.recover_turns(own=True)
             self._threads.close()
+
+    def recover(self) -> tuple[SavedThread, ...]:
+        """Save the turns that killed programs left; return the threads to be continued."""
+        if self._threads is None:
+            return ()
+        with suppress(StoreError):
+            found = (*self._threads.recover_turns(), *self._threads.list_drafts())
+            return tuple(dict.fromkeys(map(_make_saved, found)))
+        return ()
 
     # -- a turn -----------------------------------------------------------------------------------
 
+    def begin_turn(
+        self,
+        question: Iterable[Message],
+        *,
+        model: str,
+        level_text: str | None,
+        system: str,
+        number: int | None = None,
+        name: str = "",
+    ) -> TurnJournal:
+        """Keep a turn on disk from now on; with ``number``, one of a copy that begins there."""
+        stored = tuple(map(StoredMessage, question))
+        turn = self._make_turn(stored, model=model, level_text=level_text, system=system)
+        if number is not None:
+            turn = replace(turn, thread=self._home, after=number, copy=True, name=name)
+        elif self._waiting:  # on disk they are one turn: what comes before it is not there yet
+            before = (each for waiting in self._waiting for each in waiting)
+            turn = replace(turn, messages=(*before, *stored))
+        return TurnJournal(self._threads, turn)
+
+    def _make_turn(
+        self,
+        stored: tuple[StoredMessage, ...],
+        *,
+        model: str,
+        level_text: str | None,
+        system: str,
+    ) -> UnfinishedTurn:
+        thread, after, copy = self._id, self._written, False
+        if self._before is not None:
+            (thread, after), copy = self._before, True
+        return UnfinishedTurn(
+            model,
+            stored,
+            thinking=level_text,
+            system=system,
+            thread=thread,
+            after=after,
+            copy=copy,
+            refusals=self.refusals,
+        )
+
     def add(
-        self, turn: Sequence[StoredMessage], *, model: str, level_text: str | None, system: str
+        self,
+        turn: Sequence[StoredMessage],
+        *,
+        model: str,
+        level_text: str | None,
+        system: str,
+        journal: TurnJournal | None = None,
     ) -> SavedTurn:
         """Add a turn to the conversation and write it; an empty turn changes nothing."""
         if not turn:
+            if journal is not None:
+                journal.discard()
             return SavedTurn(unsaved=self._unsaved if self._waiting else None)
         self._messages = (*self.messages, *(stored.message for stored in turn))
         self._waiting.append(list(turn))
         if self._threads is None:
             return SavedTurn(unsaved=self._unsaved)
+        grown = False
         try:
-            if self._id is None:
-                self._id = self._start_thread(self._threads, model, level_text, system)
-            while self._waiting:
-                self._threads.add(self._id, self._waiting[0])
+            while True:
+                stored = tuple(self._waiting[0])
+                made = self._make_turn(stored, model=model, level_text=level_text, system=system)
+                last = len(self._waiting) == 1
+                number = journal.number if journal is not None and last else None
+                place = self._threads.save_turn(made, number=number)
+                self._id, self._before = place.thread.id, None
+                self._written = made.after + len(stored)
+                grown = grown or place.grown
                 self._waiting.pop(0)
-            thread = self._threads.get(self._id)
-            if thread.refusals != self.refusals:
-                self._threads.set(self._id, refusals=self.refusals)
-            return SavedTurn(_make_saved(thread))
+                if last:
+                    return SavedTurn(_make_saved(place.thread), grown=grown)
         except Exception as error:  # noqa: BLE001 - the answer was given, whatever this is
             self._unsaved = str(error)
-            return SavedTurn(unsaved=self._unsaved)
-
-    def _start_thread(
-        self, threads: Threads, model: str, level_text: str | None, system: str
-    ) -> str:
-        parent, count = self._before or (None, 0)
-        self._before = None
-        if parent is None or not count:
-            return threads.start(model=model, thinking=level_text, system=system, parent=parent).id
-        copy = threads.fork(parent, count, model=model, thinking=level_text)
-        if copy.system != system:
-            threads.set(copy.id, system=system)
-        return copy.id
+            return SavedTurn(unsaved=self._unsaved, grown=grown)
 
     def branch(
         self,
@@ -102,21 +173,45 @@ class ThreadWriter:
         model: str,
         level_text: str | None,
         name: str,
+        journal: TurnJournal | None = None,
     ) -> bool:
         """Keep a turn in a copy of the thread up to this message; return whether that was done."""
         if self._threads is None or self._waiting or not turn:
+            if journal is not None and not turn:
+                journal.discard()
             return False
-        home, refused = self._home, self.refusals
-        if home is None or not number:
-            thread = self._threads.start(
-                model=model, thinking=level_text, refusals=refused, parent=home
-            )
-        else:
-            thread = self._threads.fork(home, number, model=model, thinking=level_text)
-        self._threads.add(thread.id, turn)
-        title = self._threads.get(thread.id).title
-        self._threads.rename(thread.id, f"{title} ({name})")
+        made = UnfinishedTurn(
+            model,
+            tuple(turn),
+            thinking=level_text,
+            thread=self._home,
+            after=number,
+            copy=True,
+            refusals=self.refusals,
+            name=name,
+        )
+        self._threads.save_turn(made, number=None if journal is None else journal.number)
         return True
+
+    # -- what waits to be sent --------------------------------------------------------------------
+
+    def save_drafts(self, drafts: Drafts) -> None:
+        """Keep the prompts that wait, and the words in the input line."""
+        if self._threads is None or (self._home, drafts) == self._drafted:
+            return
+        with suppress(StoreError):
+            before, _ = self._drafted
+            if before != self._home:
+                self._threads.save_drafts(before, Drafts())
+            self._threads.save_drafts(self._home, drafts)
+            self._drafted = (self._home, drafts)
+
+    def take_drafts(self) -> Drafts:
+        """Return what waited for this thread when its program ended."""
+        if self._threads is not None:
+            with suppress(StoreError):
+                return self._threads.take_drafts(self._home)
+        return Drafts()
 
     def rewind(self, count: int) -> None:
         """Continue after ``count`` messages; the next turn begins a copy that ends there."""
@@ -125,7 +220,7 @@ class ThreadWriter:
         while self._waiting and written + sum(map(len, self._waiting)) > count:
             self._waiting.pop()
         if count < written and (home := self._home) is not None:
-            self._id, self._before = None, (home, count)
+            self._id, self._before, self._written = None, (home, count), count
 
     @property
     def _home(self) -> str | None:
@@ -141,7 +236,7 @@ class ThreadWriter:
     def begin(self) -> None:
         """Begin another conversation; its first turn makes it a thread on disk."""
         self._id, self._messages, self._waiting, self.refusals = None, (), [], ()
-        self._before = None
+        self._before, self._written = None, 0
 
     def exact(self, id: str) -> str:
         """Return the whole id of a thread: of the beginning of one, or "last"."""
@@ -151,13 +246,13 @@ class ThreadWriter:
         """Open a thread and return its last page."""
         return self._load_opened(self._on_disk().get(id))
 
-    def fork(self, *, model: str, level_text: str | None) -> actions.ThreadOpened:
-        """Continue in a copy of the thread."""
+    def copy(self, *, model: str, level_text: str | None) -> str:
+        """Make a copy of the thread, and return its id."""
         if self._id is None or self._waiting:
             raise StoreError(
                 f"only what is saved can be copied; {self._unsaved or 'say something'}"
             )
-        return self._load_opened(self._on_disk().fork(self._id, model=model, thinking=level_text))
+        return self._on_disk().fork(self._id, self._written, model=model, thinking=level_text).id
 
     def rename(self, title: str) -> SavedThread:
         """Give the thread a title."""
@@ -236,6 +331,7 @@ class ThreadWriter:
     def _load_opened(self, thread: Thread) -> actions.ThreadOpened:
         self.begin()
         self._id, self._messages, self.refusals = thread.id, None, thread.refusals
+        self._written = thread.messages
         level_text = thread.thinking
         return actions.ThreadOpened(
             model=thread.model,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.tui.terminal import Terminal, running
 
 from pondero.cli.output.live import Typeset, blocks
-from pondero.emulator import Emulator, Fault, ScriptedTurn, run_emulator_in_thread
+from pondero.emulator import Fault, ScriptedTurn
 from pondero.store import Threads
 
 SUM = "What is 17 * 23?"
@@ -40,14 +40,6 @@ def f(x):
 Last words.
 """
 WORDS = " ".join(f"word{number}" for number in range(400))
-
-
-@pytest.fixture
-def service(environment):
-    """An emulator over HTTP, where a service would be."""
-    with run_emulator_in_thread(emulator := Emulator()) as url:
-        environment |= {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "any"}
-        yield emulator
 
 
 def asked(*arguments, environment, columns=80, lines=24) -> Terminal:
@@ -290,3 +282,33 @@ def test_a_block_is_what_markdown_takes_for_one():
     fence, item, words = "```\na\n\nb\n```\n\n", "- c\n\n  d\n\n", "e\nf\n"
     assert list(blocks(fence + item + words)) == [fence, item, words]
     assert list(blocks("")) == []
+
+
+# -- terminals that are no usual ones ----------------------------------------------------------------
+
+
+def test_a_terminal_without_a_size_gets_whole_words(service, environment):
+    service.expect(ScriptedTurn(text="Yes.", thinking="Perhaps it is the umbrella."))
+    made = asked("claude-opus-5/high", "--thinking", SUM, environment=environment, columns=0)
+    plain = re.sub(rb"\x1b\[[0-9;?]*[a-zA-Z]", b"", made.seen)
+    assert b"Perhaps it is the umbrella." in plain
+
+
+def test_a_table_that_is_too_wide_is_printed_as_records(service, environment):
+    heads = [f"head{number}" for number in range(14)]
+    rows = [[f"r{row}c{number}" for number in range(14)] for row in range(2)]
+    lines = [heads, ["---"] * 14, *rows]
+    text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    service.expect(ScriptedTurn(text=text))
+    made = asked("claude-opus-5", SUM, environment=environment, lines=60)
+    shown = [line.split() for line in made.text.splitlines() if line.strip()]
+    for row in rows:
+        for head, cell in zip(heads, row, strict=True):
+            assert [head, cell] in shown
+
+
+def test_usage_says_what_is_unknown(service, environment):
+    service.expect(ScriptedTurn(text="Yes."))
+    made = asked("claude-opus-5", "--usage", SUM, environment=environment, columns=120)
+    line = next(line for line in made.text.splitlines() if " tokens" in line)
+    assert not line.rstrip().endswith("· unknown")

@@ -5,9 +5,19 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from pondero.canon import Signature, TextDelta
+from pondero.canon import (
+    Image,
+    Message,
+    Origin,
+    Signature,
+    Text,
+    TextDelta,
+    Thinking,
+    dump_json,
+)
+from pondero.client import load_catalog
 from pondero.emulator import Emulator, Fault, ScriptedTurn, run_emulator_in_thread
-from pondero.store import Threads, set_config
+from pondero.store import StoredMessage, Threads, set_config
 
 SUM = "What is 17 * 23?"
 
@@ -188,12 +198,49 @@ def test_a_question_alone_is_asked_of_the_default_model_piped_in_or_not(ask, con
     assert ask(stdin=SUM)[:2] == (0, "17 * 23 = 391\n")
 
 
-@pytest.mark.parametrize("words", [(), (SUM,)])
-def test_without_any_model_it_says_how_to_name_and_how_to_set_one(ask, words):
-    code, out, err = ask(*words)
+@pytest.mark.parametrize("words", [(), (SUM,), ("Hello", "there")])
+def test_without_any_model_or_key_it_says_what_to_do(call, data_dir, config_dir, words):
+    code, out, err = call("ask", *words)
     assert (code, out) == (2, "")
-    assert "no model is named and none is set" in err
-    assert "pondero config set model" in err
+    assert "no model is named, none is set, and there is no key" in err
+    for way in ("pondero models", "pondero config set model", "pondero keys set", "--offline"):
+        assert way in err
+
+
+def test_without_a_model_the_key_that_is_present_says_which_and_it_is_told(
+    call, config_dir, monkeypatch
+):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-nothing-real-0001")
+    code, _, err = call("plan")
+    assert code == 0
+    assert f"model: {load_catalog().default_of('openai')} (OPENAI_API_KEY is set)" in err
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-nothing-real-0002")  # before it in the catalog
+    assert load_catalog().default_of("anthropic") in call("plan")[2]
+    set_config("model", "o3")
+    assert "model:" not in call("plan")[2]
+
+
+def test_offline_without_a_model_takes_the_first_default_and_says_so(ask, kept, config_dir):
+    code, out, err = ask(SUM)
+    assert (code, out) == (0, "17 * 23 = 391\n")
+    assert f"model: {load_catalog().default_of('anthropic')}" in err
+    assert len(err.splitlines()) == 1
+
+
+def test_a_first_word_that_is_nearly_a_model_is_no_question(ask, kept):
+    code, out, err = ask("opsu", SUM)
+    assert (code, out) == (2, "")
+    assert "did you mean 'opus'" in err
+    assert kept() == []
+
+
+def test_a_short_name_says_which_model_it_means_and_the_thread_keeps_that_one(ask, kept):
+    code, out, err = ask("opus/high", SUM)
+    meant = load_catalog().entry("opus").id
+    assert (code, out) == (0, "17 * 23 = 391\n")
+    assert f"opus is {meant}, the newest claude-opus in the catalog" in err
+    ((thread, _),) = kept()
+    assert (thread.model, thread.thinking) == (meant, "high")
 
 
 @pytest.mark.parametrize("again", [("-m", "gpt-5.1/low"), ("gpt-5.1/low",)])
@@ -386,3 +433,43 @@ def test_an_answer_of_a_service_has_a_price(call, kept, service):
 def test_an_answer_of_the_emulator_has_none(ask):
     _, out, _ = ask("claude-opus-5/high", SUM, "--json-lines")
     assert json.loads(out.splitlines()[-1])["cost"] is None
+
+
+# -- engines -----------------------------------------------------------------------------------
+
+
+LOCAL = [each.name for each in load_catalog().catalog.providers.values() if each.auth == "none"]
+
+
+@pytest.mark.parametrize("name", LOCAL)
+def test_the_emulator_goes_on_with_what_a_local_engine_said(ask, data_dir, name):
+    model = f"{name}:qwen3"
+    said = Message("assistant", (Thinking("hm"), Text("Yes.")), Origin(name, "qwen3", "high", 1e9))
+    with Threads.open() as threads:
+        id = threads.start(model=model, thinking="high").id
+        asked = Message("user", (Text("Is it?"),))
+        threads.add(id, [StoredMessage(asked), StoredMessage(said)])
+    code, out, err = ask("-c", SUM)
+    assert (code, out) == (0, "17 * 23 = 391\n"), err
+
+
+def test_a_picture_that_an_engine_cannot_read_can_be_left_out(ask, kept, data_dir, monkeypatch):
+    picture = Message("user", (Image("image/png", b"\x89PNG"), Text("Who is it?")))
+    with Threads.open() as threads:
+        id = threads.start(model="llamacpp:qwen3").id
+        answer = Message("assistant", (Text("Ada."),), Origin("llamacpp", "qwen3", None, 1e9))
+        threads.add(id, [StoredMessage(picture), StoredMessage(answer)])
+    service = Emulator(any_model=True)
+    fault = Fault(kind="status", status=400, message="image input is not supported")
+    service.expect(ScriptedTurn(text="", fault=fault))
+    monkeypatch.setattr("pondero.emulator.Emulator", lambda **_: service)
+    code, _, err = ask("-c", "And who else?")
+    assert code == 3
+    assert "--no-media" in err
+    code, _, err = ask("-c", "--no-media", "And who else?")
+    assert (code, err) == (0, "")
+    sent = dump_json(service.log.entries[-1].body)
+    assert "[image/png, 4 bytes, not sent]" in sent
+    assert "image_url" not in sent
+    ((_, messages),) = kept()
+    assert messages[0].message == picture  # the thread keeps it

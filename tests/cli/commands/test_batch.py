@@ -71,6 +71,8 @@ def test_offline_every_provider_answers_by_id(call, asks, model):
     assert [row["id"] for row in rows] == [f"q{n}" for n in range(5)]
     assert all(str(n * 23) in row["text"] for n, row in enumerate(rows))
     assert "ended: 5 answered" in err
+    assert "nothing is paid" in err
+    assert "$" not in err
 
 
 def test_answers_go_to_a_file_and_json_has_the_whole(call, asks, tmp_path):

@@ -3,6 +3,7 @@
 import sys
 
 from pondero.cli.app import run
+from pondero.extras import install_hint
 
 
 def test_in_a_pipe_it_says_what_works_there(capsys):
@@ -16,7 +17,7 @@ def test_without_textual_it_names_the_extra(capsys, monkeypatch):
     monkeypatch.setattr("pondero.cli.commands.chat._check_terminal", lambda: None)
     monkeypatch.setitem(sys.modules, "textual", None)
     assert run(["chat", "--offline"]) == 2
-    assert "pip install 'pondero[tui]'" in capsys.readouterr().err
+    assert install_hint("tui") in capsys.readouterr().err
 
 
 def test_its_help_has_examples(capsys):

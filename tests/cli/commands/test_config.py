@@ -40,6 +40,32 @@ def test_a_setting_is_set_read_and_taken_out(call):
     assert "not set" in call("config", "unset", "thinking")[2]
 
 
+def test_values_are_as_a_shell_wants_them(call):
+    call("config", "set", "save", "false")
+    call("config", "set", "tools.approved", '["a/b", "c/d"]')
+    call("config", "set", "policy.answer_room", "8192")
+    assert call("config", "get", "save")[1] == "false\n"
+    assert call("config", "get", "tools.approved")[1] == "a/b\nc/d\n"
+    assert call("config", "get", "policy.answer_room")[1] == "8192\n"
+
+
+def test_a_model_or_a_theme_that_does_not_exist_is_not_set(call):
+    code, _, err = call("config", "set", "model", "opsu/high")
+    assert code == 2
+    assert "did you mean 'opus'" in err
+    assert call("config", "get", "model")[0] == 1
+    assert call("config", "set", "model", "opus/hihg")[0] == 2
+    code, _, err = call("config", "set", "model", "opus/high")
+    assert code == 0
+    assert "the newest claude-opus" in err
+    assert call("config", "set", "model", "ollama:anything")[0] == 0
+    pytest.importorskip("textual")
+    code, _, err = call("config", "set", "theme", "nosuch")
+    assert code == 2
+    assert "unknown theme 'nosuch'; use dark light" in err
+    assert call("config", "set", "theme", "nord")[0] == 0
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

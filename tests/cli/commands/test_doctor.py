@@ -2,11 +2,15 @@
 
 import json
 import os
+import shutil
 
 import pytest
 
-from pondero.client import dial, load_catalog, run_checks
-from pondero.store import config_file, keys_file, save_key
+from pondero.canon import Message, Text
+from pondero.client import HealthCheck, dial, load_catalog, run_checks
+from pondero.emulator import Emulator, run_emulator_in_thread
+from pondero.extras import install_hint
+from pondero.store import StoredMessage, Threads, config_file, keys_file, save_key, write_atomic
 
 
 @pytest.fixture
@@ -74,7 +78,7 @@ def test_an_extra_that_is_missing_says_how_to_have_it(monkeypatch):
     assert (finding.ok, finding.value, finding.fix) == (
         None,
         "without textual",
-        "pip install 'pondero[tui]'",
+        install_hint("tui"),
     )
     assert found()["extra fast"].ok
 
@@ -216,3 +220,91 @@ def test_a_thread_continued_at_another_level_keeps_its_updates(call, doctor):
     assert "level low" in told
     moved = json.loads(doctor("last", "--for", "gpt-5.1/low", "--json")[1])["manifest"]
     assert "level_update" in json.dumps(moved)
+
+
+# -- what is tried ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def engine():
+    emulator = Emulator(any_model=True)
+    with run_emulator_in_thread(emulator) as url:
+        yield url
+
+
+@pytest.mark.usefixtures("_read_again")
+def test_an_unknown_default_model_is_no_tick(doctor, config_dir):
+    write_atomic(config_file(), 'model = "no-such-model-at-all"\n')
+    code, out, _ = doctor()
+    assert code == 1
+    assert "unknown model 'no-such-model-at-all'" in out
+    assert found()["model"].fix == "pondero config set model MODEL"
+
+
+@pytest.mark.usefixtures("_read_again")
+def test_a_default_model_says_which_one_it_is(doctor, config_dir):
+    assert found()["model"].ok is None
+    write_atomic(config_file(), 'model = "opus/high"\n')
+    assert found()["model"] == HealthCheck(
+        "model", ok=True, value=f"opus/high: {load_catalog().entry('opus').id}"
+    )
+
+
+@pytest.mark.usefixtures("_read_again")
+def test_an_unknown_theme_is_no_tick(doctor, config_dir):
+    pytest.importorskip("textual")
+    write_atomic(config_file(), 'theme = "nosuch"\n')
+    code, out, _ = doctor()
+    assert code == 1
+    assert "there is no theme 'nosuch'" in out
+
+
+@pytest.mark.usefixtures("_read_again")
+def test_each_mcp_server_is_started(doctor, config_dir):
+    pytest.importorskip("mcp")
+    write_atomic(config_file(), '[mcp.bad]\ncommand = "no-such-command-xyz"\n')
+    finding = found()["mcp bad"]
+    assert (finding.ok, finding.fix) == (False, "correct [mcp.bad] in config.toml")
+    assert "no-such-command-xyz" in finding.value
+
+
+@pytest.mark.usefixtures("_read_again")
+def test_the_engine_of_the_default_model_is_asked(doctor, config_dir, monkeypatch, engine):
+    write_atomic(config_file(), 'model = "vllm:some-model"\n')
+    monkeypatch.setenv("VLLM_BASE_URL", "http://127.0.0.1:9/v1")
+    finding = found()["engine vllm"]
+    assert (finding.ok, finding.fix) == (False, "start it at http://127.0.0.1:9/v1")
+    monkeypatch.setenv("VLLM_BASE_URL", f"{engine}/vllm/v1")
+    assert found()["engine vllm"].ok is True
+
+
+def test_a_file_that_was_moved_aside_is_told_of_until_it_is_read_back(call, doctor, data_dir):
+    with Threads.open() as threads:
+        id = threads.start(model="m").id
+        threads.add(id, [StoredMessage(Message("user", (Text("hello"),)))])
+    moved = data_dir / "threads.db.broken-20261117-101500"
+    (data_dir / "threads.db").rename(moved)
+    code, out, _ = doctor()
+    assert code == 1
+    assert f"pondero threads salvage {moved}" in out
+    code, out, _ = call("threads", "salvage", str(moved))
+    assert (code, out) == (0, "1 messages in 1 threads were read back\n")
+    assert "threads salvage" not in doctor()[1]
+    assert call("threads", "show", id)[0] == 0
+
+
+def test_room_on_the_disk_and_threads_without_messages_are_told_of(doctor, data_dir, monkeypatch):
+    assert "GB free at" in found()["disk"].value
+    with Threads.open() as threads:
+        id = threads.start(model="m").id
+    assert f"pondero threads delete --yes {id}" in doctor()[1]
+    usage = shutil.disk_usage(data_dir)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=1000))
+    assert found()["disk"].ok is False
+
+
+def test_a_terminal_that_cannot_draw_is_no_tick(monkeypatch, config_dir, data_dir):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("TERM", "dumb")
+    assert found()["terminal"].ok is False
+    assert "set TERM" in found()["terminal"].fix

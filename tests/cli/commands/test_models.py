@@ -72,6 +72,40 @@ def test_models_lists_what_is_known(call):
     assert "claude" not in out
 
 
+def test_models_alone_is_a_short_screen_of_short_names_and_ways_on(call):
+    code, out, _ = call("models")
+    assert code == 0
+    assert len(out.splitlines()) < 50
+    for name in ("opus", "sonnet", "haiku", "flash", "gpt", "gemini", "deepseek"):
+        assert any(name in line.split() for line in out.splitlines())
+    assert load_catalog().entry("opus").id in out
+    assert "--all" in out
+
+
+def test_models_all_prints_every_model(call):
+    code, out, _ = call("models", "--all")
+    assert code == 0
+    assert len(out.splitlines()) > 2000
+
+
+def test_models_with_words_ranks_what_fits_all_of_them(call):
+    code, out, err = call("models", "opus")
+    assert code == 0
+    first = next(line.split()[0] for line in out.splitlines() if ":" in line)
+    assert first == load_catalog().entry("opus").id
+    assert "--all prints the others" in err
+    out = call("models", "opus", "--provider", "anthropic", "--json")[1]
+    found = [each["id"] for each in json.loads(out)["models"]]
+    assert found[0] == first
+    assert all(id.startswith("anthropic:claude-") and "opus" in id for id in found)
+
+
+def test_models_with_a_misspelt_word_names_the_nearest(call):
+    code, out, err = call("models", "opsu")
+    assert (code, out) == (2, "")
+    assert "no model fits 'opsu'; did you mean 'opus'?" in err
+
+
 def test_a_provider_that_takes_any_name_says_so(call):
     code, out, err = call("models", "--provider", "compatible")
     assert (code, out) == (0, "")

@@ -81,7 +81,7 @@ def test_plan_takes_native_fields_as_json(cli):
         ),
         (("models", "--provider", "gogle"), "did you mean 'google'"),
         (("levels", "nope"), "unknown model 'nope'"),
-        (("plan",), "no model is named and none is set"),
+        (("plan",), "no model is named, none is set"),
         (("paln",), "No such command"),
     ],
 )

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from pondero.canon import Message, Origin, Text, Usage
 from pondero.cli.commands.stats import chart, load_rows
 from pondero.emulator import Emulator, run_emulator_in_thread
+from pondero.extras import install_hint
 from pondero.gateway.observability.ledger import Ledger
 from pondero.gateway.observability.ledger_database import ledger_database
 from pondero.gateway.observability.receipt import Receipt
@@ -169,7 +170,7 @@ def test_without_plotext_the_table_is_all_there_is(asked, monkeypatch, capsys):
     monkeypatch.setitem(__import__("sys").modules, "plotext", None)
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     print_plot([], "Tokens")
-    assert "pip install 'pondero[tui]'" in capsys.readouterr().err
+    assert install_hint("tui") in capsys.readouterr().err
 
 
 def test_offline_runs_are_left_out_and_said_to_be_and_shown_when_asked_for(call, stats, asked):

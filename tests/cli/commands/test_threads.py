@@ -1,11 +1,13 @@
 """``pondero threads``: what was said before."""
 
 import json
+import time
+from datetime import UTC, datetime
 
 import pytest
 
 from pondero.canon import Message, Text, Thinking, ToolCall
-from pondero.store import StoredMessage, Threads
+from pondero.store import StoredMessage, Threads, format_time
 
 SUM = "What is 17 * 23?"
 
@@ -70,13 +72,13 @@ def test_words_are_found(threads, ids):
     assert code == 0
     assert ids[0] in out
     assert ids[1] not in out
-    (title, place) = json.loads(threads("search", "zürich", "--json")[1])["found"]
-    assert (title["number"], place["number"], place["role"], place["thread"]) == (
-        None,
-        0,
-        "user",
-        ids[0],
-    )
+    hits = json.loads(threads("search", "zürich", "--json")[1])["found"]
+    assert {each["thread"] for each in hits} == {ids[0]}
+    assert [(each["number"], each["role"]) for each in hits] == [
+        (None, None),  # the title
+        (1, "assistant"),  # its thinking has the word
+        (0, "user"),
+    ]
     code, out, err = threads("search", "nowhere at all")
     assert (code, out) == (0, "")
     assert "nothing holds" in err
@@ -191,3 +193,47 @@ def test_a_key_in_the_name_of_an_export_is_not_printed(threads, ids, tmp_path):
     code, out, err = threads("export", ids[1], "--to", str(tmp_path / f"{key}.md"))
     assert code == 0
     assert key not in out + err
+
+
+def test_old_threads_are_pruned_and_the_file_is_compacted(threads, ids):
+    code, out, err = threads("prune", "--older", "1d", "--yes")
+    assert (code, out) == (0, "")
+    assert "no thread was last used more than 1d ago" in err
+    with Threads.open() as shelf:
+        shelf._database.rows("UPDATE threads SET updated = 1000 WHERE id = ?", (ids[0],))
+    code, out, _ = threads("prune", "--older", "12w", "--dry-run")
+    assert code == 0
+    assert ids[0] in out
+    assert ids[1] not in out
+    code, _, err = threads("prune", "--older", "12w")
+    assert code == 2
+    assert "no terminal to ask on" in err
+    code, _, err = threads("prune", "--older", "12w", "--yes")
+    assert code == 0
+    assert "deleted 1 threads" in err
+    assert "MB" in err
+    assert ids[0] not in threads("list")[1]
+    assert ids[1] in threads("list")[1]
+    assert threads("compact")[0] == 0
+
+
+@pytest.mark.parametrize("age", ["90", "d", "-3d", "90x", "", "٣d"])
+def test_an_age_that_is_none_is_an_error(threads, age):
+    code, _, err = threads("prune", "--older", age, "--yes")
+    assert code == 2
+    assert "as 90d" in err
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the zone cannot be set")
+def test_times_are_those_of_the_place_where_the_user_is(threads, ids, monkeypatch):
+    at = datetime(2026, 1, 2, 20, 30, tzinfo=UTC).timestamp()
+    with Threads.open() as shelf:
+        shelf._database.rows("UPDATE threads SET updated = ? WHERE id = ?", (at, ids[0]))
+    monkeypatch.setenv("TZ", "XST-5:45")  # so far east of Greenwich
+    time.tzset()
+    try:
+        assert f"{ids[0]}  2026-01-03 02:15" in threads("list")[1]
+        assert format_time(at, zone=True) == "2026-01-03 02:15 XST"
+    finally:
+        monkeypatch.undo()
+        time.tzset()

@@ -15,6 +15,7 @@ from tests.gateway.redis_server import redis_server
 
 from pondero.canon import HttpRequest
 from pondero.emulator import Emulator
+from pondero.extras import install_hint
 from pondero.gateway import GatewayConfig, Routing, hash_key
 from pondero.gateway.requests.model_list import answer_model_list
 from pondero.store import load_catalog
@@ -222,7 +223,7 @@ def test_a_missing_extra_gets_the_line_that_installs_it(library):
     ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
 
     assert (ended.returncode, ended.stdout) == (2, "")
-    assert "pip install 'pondero[gateway]'" in ended.stderr
+    assert install_hint("gateway") in ended.stderr
     assert ended.stderr.count("\n") == 1
 
 

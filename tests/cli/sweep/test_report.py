@@ -10,6 +10,7 @@ import pytest
 from tests.sweep.reports import run_of, sweep_of
 
 from pondero.cli.sweep.plot import Spot, print_plot, texts
+from pondero.extras import install_hint
 from pondero.sweep import list_runs
 from pondero.sweep.results.table import draw_capital
 
@@ -166,7 +167,7 @@ def test_without_plotext_the_table_is_all_there_is(terminal, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", missing)
     out, err = terminal(told, 80)
     assert out == ""
-    assert "pip install 'pondero[tui]'" in err
+    assert install_hint("tui") in err
 
 
 def test_too_narrow_a_terminal_gets_a_word_instead(terminal):

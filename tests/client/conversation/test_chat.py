@@ -240,12 +240,24 @@ def test_an_interrupted_turn_is_kept_only_where_asked_and_only_what_was_said():
     assert chat.messages[1].text == event.text
 
 
-def test_thinking_that_led_to_nothing_is_not_kept():
-    chat = chat_with(Emulator(), "gpt-5.1/low")
+@pytest.mark.parametrize("model", ["gpt-5.1/low", "claude-opus-5/low", "gemini-2.5-flash/low"])
+def test_thinking_that_led_to_nothing_is_kept_and_the_chat_continues(model):
+    chat = chat_with(Emulator(), model)
     with chat.stream("What is 17 * 23?", keep=True) as stream:
         for event in stream:
             if isinstance(event, PartEnd):
                 break
+        assert stream.so_far[0].text == "What is 17 * 23?"
+    question, answer = chat.messages
+    assert question.text == "What is 17 * 23?"
+    assert answer.parts[0] == event.part
+    assert chat.send("What is 2 * 3?").text == "2 * 3 = 6"
+
+
+def test_nothing_is_kept_of_a_turn_of_which_nothing_came():
+    chat = chat_with(Emulator(faults=[500]), "gpt-5.1/low")
+    with pytest.raises(ServerFailed), chat.stream("What is 17 * 23?", keep=True) as stream:
+        next(iter(stream))
     assert chat.messages == ()
 
 

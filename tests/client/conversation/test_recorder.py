@@ -78,3 +78,17 @@ def test_each_answer_is_kept_with_its_own_time_and_what_was_cut_off_is_marked():
     assert [each.verdict for each in kept] == [None, "as_planned", None, None]
     assert [each.cost for each in kept] == [None] * 4
     assert recorder.stored_messages([QUESTION], []) == (kept[0],)
+
+
+def test_the_time_in_which_somebody_decides_is_part_of_no_exchange():
+    clock = Clock()
+    recorder = TurnRecorder(clock)
+    clock.now += 1.0
+    with recorder.approval():
+        clock.now += 60.0
+        with recorder.approval():  # two calls of one message
+            clock.now += 30.0
+    feed(recorder, clock)
+    (lap,) = recorder.laps
+    assert (lap.first, lap.seconds) == (4.0, 5.0)
+    assert recorder.waited == 90.0

@@ -27,6 +27,7 @@ SEEING = (
     "openrouter:openai/gpt-5.1",
     "ollama:gemma3",
     "cohere:command-a-vision-07-2025",
+    "google-interactions:gemini-3-flash-preview/low",
 )
 
 

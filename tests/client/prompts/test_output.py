@@ -27,6 +27,7 @@ MODELS = [
     "mistral:mistral-large-latest",
     "cohere:command-a-03-2025",
     "ollama:qwen3",
+    "google-interactions:gemini-3-flash-preview/low",
 ]
 
 
@@ -303,3 +304,14 @@ def test_a_schema_that_claude_finds_too_complex_is_said_in_the_prompt(words):
     body = emulator.log.entries[-1].body
     assert body["output_config"] == {"effort": "low"}
     assert "JSON of this schema" in body["system"][-1]["text"]
+
+
+@pytest.mark.parametrize("given", ["City", lambda text: City(text, 1)], ids=["name", "function"])
+def test_an_output_that_is_no_type_is_said_before_anything_is_sent(given):
+    emulator = Emulator()
+    with (
+        pondero.Client(transport=emulator) as client,
+        pytest.raises(BadParameter, match="output is a type or a JSON schema, not"),
+    ):
+        client.ask("gpt-5.1/low", "Name a city.", output=given)
+    assert not emulator.log.entries

@@ -32,6 +32,7 @@ MODELS = (
     "google:gemini-3-flash-preview",
     "deepseek:deepseek-v4-pro",
     "bedrock:us.anthropic.claude-sonnet-4-6",
+    "google-interactions:gemini-3-flash-preview",
 )
 
 
@@ -61,7 +62,7 @@ def said(result: Any) -> str:
 
 
 @pytest.mark.parametrize("form", [FORMS[name] for name in VENDORS], ids=VENDORS)
-@pytest.mark.parametrize("model", MODELS[:5])
+@pytest.mark.parametrize("model", MODELS[:5] + MODELS[6:])
 def test_a_function_in_any_form_is_called_on_every_dialect(model, form):
     with pondero.Client(transport=Emulator()) as client:
         reply = client.ask(model, "What is the weather in Bern?", tools=[form], max_tokens=4_000)
@@ -105,7 +106,7 @@ def test_a_pydantic_parameter_is_read_as_its_model():
     assert tools.run(ToolCall("3", "look", {**given, "colour": "red"})).error
 
 
-@pytest.mark.parametrize("model", MODELS[:6])  # Ollama cannot be made to call a tool
+@pytest.mark.parametrize("model", MODELS)  # Ollama cannot be made to call a tool
 def test_pydantic_parameters_are_offered_everywhere(model):
     with pondero.Client(transport=Emulator()) as client:
         reply = client.ask(

@@ -16,6 +16,7 @@ GPT = "gpt-6-sol/high"
 GEMINI = "gemini-3-flash-preview/high"
 CHAT = "openai-chat:gpt-5.1"
 COHERE = "cohere:command-a-reasoning-08-2025"
+STEPS = "google-interactions:gemini-3-flash-preview/high"
 BEDROCK = "bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0/high"
 
 
@@ -119,6 +120,16 @@ def renumber(body: Json) -> None:
 
 def thought(body: Json) -> Json:
     return body["messages"][1]["content"][0]["reasoningContent"]["reasoningText"]
+
+
+def cut_signature(body: Json) -> None:
+    step = item(body, "thought")
+    step["signature"] = step["signature"][:41] + "..."
+
+
+def into_input(body: Json) -> None:
+    """The thought was kept with the words of the user."""
+    body["input"][0]["content"].append(dict(item(body, "thought")))
 
 
 def unsign(body: Json) -> None:
@@ -415,6 +426,14 @@ OTHERS = {
             "messages[1].content[0].reasoningContent.reasoningText",
         ),
         Plant("bad_id", BEDROCK, mark, "messages[1].content[1].toolUse.toolUseId"),
+    ],
+    "interactions": [
+        Plant("call_unsealed", STEPS, lambda b: b["input"].pop(1), "input[1]"),
+        Plant("call_unsealed", STEPS, lambda b: b["input"][1].pop("signature"), "input[2]"),
+        Plant("call_unanswered", STEPS, lambda b: b["input"].pop(3), "input[2]"),
+        Plant("result_uncalled", STEPS, lambda b: b["input"].pop(2), "input[2].content[0]"),
+        Plant("seal_broken", STEPS, cut_signature, "input[1]"),
+        Plant("seal_misplaced", STEPS, into_input, "input[0].content[1]"),
     ],
 }
 LATER = [plant for name in NAMES for plant in OTHERS.get(name, ())]

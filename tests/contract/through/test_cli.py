@@ -79,7 +79,7 @@ def test_a_configuration_names_the_referee_and_every_model(kind, capsys):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["http://g", "--front", "interactions"], "use messages responses chat gemini"),
+        (["http://g", "--front", "converse"], "use messages responses chat gemini interactions"),
         (["http://g", "--check", "speed"], "there is no such check"),
         (["http://g", "--model", "a=b"], "NAME=BACK"),
         (["--config", "nginx"], "use urls litellm"),

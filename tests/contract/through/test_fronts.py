@@ -6,7 +6,14 @@ import pytest
 from tests.gateway import sdks
 
 from pondero.contract.through import BACKS, Referee
-from pondero.contract.through.fronts import ChatCompletions, GenerateContent, Messages, Responses
+from pondero.contract.through.fronts import (
+    FRONTS,
+    ChatCompletions,
+    GenerateContent,
+    Interactions,
+    Messages,
+    Responses,
+)
 from pondero.emulator import ScriptedCall, ScriptedTurn, run_emulator_in_thread
 
 PAIRS = {
@@ -14,6 +21,7 @@ PAIRS = {
     "responses": (Responses, sdks.Responses, "gpt"),
     "chat": (ChatCompletions, sdks.Chat, "deepseek"),
     "gemini": (GenerateContent, sdks.Gemini, "gemini"),
+    "interactions": (Interactions, sdks.Interactions, "interactions"),
 }
 CALLED = ScriptedTurn(thinking="Hm.", tool_calls=(ScriptedCall("get_weather", {"city": "Paris"}),))
 KEYS = ("x-api-key", "authorization", "x-goog-api-key", "anthropic-version", "content-type")
@@ -61,13 +69,17 @@ def _canonical(value):
     return [_canonical(each) for each in value] if isinstance(value, list) else value
 
 
+def test_every_client_api_of_the_kit_is_held_to_an_sdk():
+    assert list(PAIRS) == list(FRONTS)
+
+
 @pytest.mark.parametrize("stream", [True, False], ids=["streamed", "whole"])
 @pytest.mark.parametrize("tools", [False, True], ids=["plain", "tools"])
 @pytest.mark.parametrize("level", [None, "high", "off"])
 @pytest.mark.parametrize("name", PAIRS)
 def test_the_kit_sends_and_reads_what_the_sdk_does(served, name, level, tools, stream):
     ours, theirs, back = PAIRS[name]
-    if name in ("chat", "gemini") and level == "off":
+    if name in ("chat", "gemini", "interactions") and level == "off":
         pytest.skip("this model rejects it in this form; a gateway translates it")
     model = BACKS[back].model.partition(":")[2]
     sent, answer = said(served, ours, model, level, tools=tools, stream=stream)

@@ -16,6 +16,7 @@ from pondero.contract.through import (
     score_of,
 )
 from pondero.contract.through.checks import THOUGHT
+from pondero.contract.through.matrix import check_fronts
 from pondero.contract.through.more_checks import PNG
 from pondero.contract.through.report import as_matrix_json, as_matrix_junit, describe_miss
 from pondero.errors import BadParameter
@@ -42,9 +43,16 @@ def test_our_own_gateway_passes_every_check(front):
     referee = Referee()
     results = through(referee, referee, front, MODELS)
     assert [describe_miss(result) for result in results if result.status == "missed"] == []
+    never = {"in_band_level"} | (set() if FRONTS[front].has_off else {"off"})
     assert {result.check for result in results if result.status == "passed"} >= {
-        check.name for check in CHECKS if check.name != "in_band_level"
+        check.name for check in CHECKS if check.name not in never
     }
+
+
+def test_only_a_client_api_that_is_named_runs_if_it_is_not_usual():
+    usual = [front.name for front in check_fronts(())]
+    assert usual == ["messages", "responses", "chat", "gemini"]
+    assert [front.name for front in check_fronts(("interactions",))] == ["interactions"]
 
 
 def test_without_streams_all_but_the_hang_up_is_checked():

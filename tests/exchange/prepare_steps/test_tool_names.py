@@ -12,6 +12,7 @@ from pondero.exchange.prepare_steps.tool_names import make_name
 MODELS = (
     *("gpt-5.5", "openai-chat:gpt-5.1", "claude-opus-5", "bedrock:anthropic.claude-opus-5"),
     *("gemini-3-flash-preview", "cohere:command-a-03-2025", "groq:openai/gpt-oss-120b"),
+    "google-interactions:gemini-3-flash-preview",
 )
 ODD = "my tool/" + "a" * 130
 SCHEMA = {"type": "object", "properties": {"x": {"type": "string"}}, "required": ["x"]}

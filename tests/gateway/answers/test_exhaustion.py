@@ -1,14 +1,17 @@
 """Answers that are all thinking: told in the client API's words, or asked for once more."""
 
 import json
+import re
 from typing import Any
 
 import anyio
 import pytest
 from tests.gateway.asgi import Came, came
+from tests.gateway.canned import Canned
 from tests.gateway.upstream import BACKS, Upstream
 
 from pondero.canon import HttpRequest
+from pondero.emulator import Fault
 from pondero.gateway.config.model import (
     GatewayConfig,
     GatewayKey,
@@ -55,8 +58,18 @@ FRONTS: dict[str, tuple[str, Any, str]] = {
         lambda n: {"messages": BLOCKS, "inferenceConfig": {"maxTokens": n}},
         "max_tokens",
     ),
+    "interactions": (
+        "/v1beta/interactions",
+        lambda n: {"input": "What is 17 * 23?", "generation_config": {"max_output_tokens": n}},
+        "incomplete",
+    ),
 }
 """By client API: its path, a request with an output limit, and its word for a cut answer."""
+STREAMS = {
+    "/v1beta/models/m:generateContent": "/v1beta/models/m:streamGenerateContent?alt=sse",
+    "/model/m/converse": "/model/m/converse-stream",
+}
+"""The paths of client APIs that have another one for streams."""
 
 
 FREE = LevelRules()
@@ -76,15 +89,27 @@ class Asked:
         key: GatewayKey | None = None,
         level: str = "high",
         stream: bool = False,
+        show: Any = None,
+        transport: Any = None,
+        more: dict[str, Any] | None = None,
     ) -> None:
-        self.upstream = Upstream()
+        self.upstream = transport or Upstream()
         records: list[Receipt] = []
-        route = GatewayRoute("m", (BACKS[back],), thinking, retries=0, on_exhausted=on_exhausted)
+        name = BACKS[back].partition(":")[2] if more else "m"
+        route = GatewayRoute(
+            name, (BACKS[back],), thinking, retries=0, on_exhausted=on_exhausted, show=show
+        )
         config = GatewayConfig(routes=(route,), keys=(key,) if key is not None else ())
         gateway = GatewayContext(config, self.upstream, observers=[records.append])
         path, make, self.word = FRONTS[front]
-        body = {"model": "m", **make(limit), **({"stream": True} if stream else {})}
-        headers = {"x-api-key": KEY, "x-pondero-thinking": level, "host": "127.0.0.1"}
+        body = {"model": name, **make(limit), **(more or {})}
+        if stream and path in STREAMS:
+            path = STREAMS[path]
+        elif stream:
+            body["stream"] = True
+        path = path.replace("/m:", f"/{name}:")
+        headers = {"x-api-key": KEY, "host": "127.0.0.1"}
+        headers |= {} if more else {"x-pondero-thinking": level}
         http = HttpRequest("POST", f"http://127.0.0.1{path}", headers, json.dumps(body).encode())
         self.answer: Came = anyio.run(came, App(gateway), http)
         (self.record,) = records
@@ -99,6 +124,23 @@ class Asked:
         """Return the tokens that the service wrote, in all its answers."""
         usages = [self.upstream.said(number).usage for number in range(self.calls)]
         return sum((usage.output or 0) + (usage.thinking or 0) for usage in usages)
+
+
+class FailsLater(Upstream):
+    """A service whose second answer fails."""
+
+    def __init__(self, fault: str) -> None:
+        super().__init__()
+        self._fault = fault
+
+    async def send(self, request, timeouts):
+        if self.requests:
+            self.emulator.faults.append(Fault.parse(self._fault))
+        return await super().send(request, timeouts)
+
+
+def read_kinds(body: bytes) -> list[str]:
+    return [line for line in body.decode().split("\n") if line.startswith("event:")]
 
 
 EFFORTS = ("opus", "gpt", "gemini")
@@ -128,7 +170,7 @@ def test_a_retry_asks_once_more_and_both_answers_are_charged(front, back):
     assert again.answer.status == 200, again.answer.body
     if told.record.verdict != "exhausted":
         assert again.calls == 1
-        assert again.answer.body.count(b"391") == told.answer.body.count(b"391")
+        assert again.answer.body.count(b"= 391") == told.answer.body.count(b"= 391")
         return
     assert again.calls == 2
     assert not again.upstream.refusals()
@@ -137,7 +179,7 @@ def test_a_retry_asks_once_more_and_both_answers_are_charged(front, back):
     assert again.record.tries == 2
     assert "exhausted_retry" in again.adjustments
     assert "exhausted_retry" in again.record.adjustments
-    assert b"391" in again.answer.body or "exhausted" in again.record.adjustments
+    assert b"= 391" in again.answer.body or "exhausted" in again.record.adjustments
 
 
 def test_more_room_gives_an_answer():
@@ -178,7 +220,91 @@ def test_a_budget_that_covers_one_answer_alone_gives_the_first_one():
     assert "exhausted_retry" not in told.adjustments
 
 
-def test_a_stream_is_told_and_counted_because_the_client_has_seen_its_beginning():
+@pytest.mark.parametrize("back", BACKS)
+@pytest.mark.parametrize("front", FRONTS)
+def test_a_stream_that_shows_nothing_is_asked_for_once_more(front, back):
+    told = Asked(front, back, on_exhausted="tell", stream=True, show="none")
+    again = Asked(front, back, stream=True, show="none")
+    assert again.answer.status == 200, again.answer.body
+    assert not again.upstream.refusals()
+    if told.record.verdict != "exhausted":
+        assert again.calls == 1
+        assert again.answer.body.count(b"= 391") == told.answer.body.count(b"= 391")
+        return
+    assert again.calls == again.record.tries == 2
+    usage = again.record.usage
+    assert (usage.output or 0) + (usage.thinking or 0) >= again.wrote
+    assert "exhausted_retry" in again.adjustments
+    assert "exhausted_retry" in again.record.adjustments
+    is_cut = "exhausted" in again.record.adjustments
+    assert (b"= 391" in again.answer.body) is not is_cut
+    assert len(re.findall(rf': ?"{told.word}"', str(again.answer.body))) == is_cut  # of one attempt
+
+
+HIDDEN: list[tuple[str, str, dict[str, Any]]] = [
+    ("responses", "gpt", {"reasoning": {"effort": "high"}}),
+    (
+        "messages",
+        "opus",
+        {
+            "thinking": {"type": "adaptive", "display": "omitted"},
+            "output_config": {"effort": "high"},
+        },
+    ),
+    (
+        "gemini",
+        "gemini",
+        {
+            "generationConfig": {
+                "maxOutputTokens": SMALL,
+                "thinkingConfig": {"thinkingLevel": "HIGH"},
+            }
+        },
+    ),
+]
+"""Streams in a service's own API whose thinking the client did not ask to see."""
+
+
+@pytest.mark.parametrize(("front", "back", "more"), HIDDEN)
+def test_a_stream_of_an_api_that_hides_thinking_has_the_second_answer_alone(front, back, more):
+    again = Asked(front, back, stream=True, more=more)
+    assert again.calls == 2
+    assert again.answer.body.count(b"= 391") >= 1
+    assert "exhausted_retry" in again.adjustments
+    if front == "responses":
+        lines = again.answer.body.decode().split("\n")
+        events = [json.loads(line[6:]) for line in lines if line[:6] == "data: "]
+        assert [each["sequence_number"] for each in events] == list(range(len(events)))
+        assert len({each["response"]["id"] for each in events if "response" in each}) == 1
+
+
+def test_a_stream_under_a_budget_is_asked_for_at_a_lower_level_and_within_the_budget():
+    key = GatewayKey("ci", hash_key(KEY), budget=SpendBudget(tokens=1_000_000))
+    again = Asked("messages", "opus", key=key, stream=True, show="none")
+    efforts = [json.loads(body)["output_config"]["effort"] for body in again.upstream.requests]
+    assert efforts == ["high", "medium"]
+    assert again.answer.headers["x-pondero-thinking"] == "asked=high; sent=medium; why=exhausted"
+    alone = GatewayKey("ci", hash_key(KEY), budget=SpendBudget(thinking_tokens=SMALL))
+    told = Asked("messages", "opus", key=alone, stream=True, show="none")
+    assert (told.calls, told.record.verdict) == (1, "exhausted")
+    assert b'"max_tokens"' in told.answer.body
+
+
+@pytest.mark.parametrize("fault", ["500", "cut 300"])
+def test_if_the_second_stream_fails_the_client_gets_the_first(fault):
+    told = Asked("messages", "opus", on_exhausted="tell", stream=True, show="none")
+    upstream = FailsLater(fault)
+    again = Asked("messages", "opus", stream=True, show="none", transport=upstream)
+    assert again.calls == 2
+    assert again.answer.status == 200
+    assert again.record.verdict == "exhausted"
+    assert (again.record.sent, again.record.why) == ("high", None)
+    assert "exhausted_retry" not in again.adjustments
+    assert again.adjustments == "answer_room:max_tokens, exhausted"
+    assert read_kinds(again.answer.body) == read_kinds(told.answer.body)
+
+
+def test_a_stream_that_shows_thinking_is_told_because_the_client_has_seen_its_beginning():
     told = Asked("messages", "opus", stream=True)
     assert told.calls == 1
     assert told.record.adjustments == ("answer_room", "exhausted")
@@ -189,3 +315,33 @@ def test_an_answer_with_room_is_never_asked_for_again():
     fine = Asked("messages", "opus", limit=20_000)
     assert fine.calls == 1
     assert "exhausted" not in fine.adjustments
+
+
+def test_several_answers_are_not_asked_for_again_because_one_is_all_thinking(monkeypatch):
+    """The service counted, and the client paid for, the whole ones."""
+    monkeypatch.setenv("OPENAI_API_KEY", "a-providers-key-0123456789")
+    texts = ("", "391")
+    choices = [
+        {
+            "index": index,
+            "message": {"role": "assistant", "content": text},
+            "finish_reason": "stop" if text else "length",
+        }
+        for index, text in enumerate(texts)
+    ]
+    counts = {"prompt_tokens": 9, "completion_tokens": 120, "total_tokens": 129}
+    details = {"completion_tokens_details": {"reasoning_tokens": 110}}
+    answer = {"id": "c1", "object": "chat.completion", "created": 1, "model": "gpt-5.5"}
+    answer |= {"choices": choices, "usage": {**counts, **details}}
+    service = Canned([json.dumps(answer).encode()], content_type="application/json")
+    route = GatewayRoute("m", ("openai-chat:gpt-5.5",), retries=0, on_exhausted="retry")
+    gateway = GatewayContext(GatewayConfig(routes=(route,)), service)
+    body = {"model": "m", "messages": USER, "max_completion_tokens": SMALL, "n": 2}
+    headers = {"x-api-key": KEY, "x-pondero-thinking": "high", "host": "127.0.0.1"}
+    url = "http://127.0.0.1/v1/chat/completions"
+    http = HttpRequest("POST", url, headers, json.dumps(body).encode())
+    got = anyio.run(came, App(gateway), http)
+    assert got.status == 200, got.body
+    assert len(service.requests) == 1
+    said = [choice["message"]["content"] for choice in json.loads(got.body)["choices"]]
+    assert said == list(texts)

@@ -312,10 +312,36 @@ def responses(texts: list[str], *, stream: bool, finish: str) -> bytes:
     )
 
 
+def interactions(texts: list[str], *, stream: bool, finish: str) -> bytes:
+    status = {"stop": "completed", "length": "incomplete"}[finish]
+    usage = {"total_input_tokens": 3, "total_output_tokens": 9, "total_tokens": 12}
+    head: Any = {"id": "v1_i", "object": "interaction", "model": "m"}
+    ended = {**head, "status": status, "usage": usage}
+    if not stream:
+        content = [{"type": "text", "text": "".join(texts)}]
+        return json.dumps(
+            ended | {"steps": [{"type": "model_output", "content": content}]}
+        ).encode()
+    events: Any = [
+        ("interaction.created", {"interaction": {**head, "status": "in_progress"}}),
+        ("step.start", {"index": 0, "step": {"type": "model_output"}}),
+        *(("step.delta", {"index": 0, "delta": {"type": "text", "text": text}}) for text in texts),
+        ("step.stop", {"index": 0}),
+        ("interaction.completed", {"interaction": ended}),
+    ]
+    frames = [
+        b"event: %b\ndata: %b\n\n"
+        % (kind.encode(), json.dumps({**fields, "event_type": kind}).encode())
+        for kind, fields in events
+    ]
+    return b"".join(frames) + b"event: done\ndata: [DONE]\n\n"
+
+
 ALL: dict[str, Any] = {
     "openai:gpt-5.5": responses,
     "anthropic:claude-opus-5": messages,
     "google:gemini-3-flash-preview": gemini,
+    "google-interactions:gemini-3-flash-preview": interactions,
     "bedrock:moonshot.kimi-k2-thinking": converse,
     "cohere:command-a-reasoning-08-2025": cohere,
     "ollama:some-model": ollama,

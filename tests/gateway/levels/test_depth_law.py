@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.gateway.asgi import came
 from tests.gateway.recorder import Recorder
-from typing_extensions import get_type_hints, is_typeddict
+from typing_extensions import TypeAliasType, get_type_hints, is_typeddict
 
 from pondero import plan
 from pondero.canon import HttpRequest
@@ -33,11 +33,13 @@ Pairs = list[tuple[str, Any]]
 USER = [("role", "user"), ("content", "Hi")]
 PARTS = [("role", "user"), ("parts", [[("text", "Hi")]])]
 BLOCKS = [("role", "user"), ("content", [[("text", "Hi")]])]
+STEP = [("type", "user_input"), ("content", [[("type", "text"), ("text", "Hi")]])]
 CLIENTS: dict[str, tuple[str, str, list[Any]]] = {
     "anthropic": ("/v1/messages", "messages", [USER]),
     "openai_responses": ("/v1/responses", "input", [USER]),
     "openai_chat": ("/v1/chat/completions", "messages", [USER]),
     "gemini": ("/v1beta/models/m:generateContent", "contents", [PARTS]),
+    "interactions": ("/v1beta/interactions", "input", [STEP]),
     "ollama": ("/api/chat", "messages", [USER]),
     "cohere": ("/v2/chat", "messages", [USER]),
     "bedrock": ("/model/m/converse", "messages", [BLOCKS]),
@@ -51,6 +53,10 @@ HOMES = {
     "openai_responses": ["openai:gpt-5.5", "openai:gpt-6-sol", "openai:somebodys-own"],
     "openai_chat": ["openai-chat:gpt-5.5", "openai-chat:gpt-5", "openai-chat:somebodys-own"],
     "gemini": ["google:gemini-2.5-flash", "google:gemini-3-flash-preview"],
+    "interactions": [
+        "google-interactions:gemini-2.5-flash",
+        "google-interactions:gemini-3-flash-preview",
+    ],
     "ollama": ["ollama:gpt-oss:20b", "ollama:qwen3", "ollama:somebodys-own"],
     "cohere": ["cohere:command-a-reasoning-08-2025"],
     "bedrock": ["bedrock:anthropic.claude-opus-5", "bedrock:openai.gpt-oss-20b"],
@@ -83,6 +89,11 @@ CHAT = [
     *("messages[].configuration_update.reasoning.effort", "messages[].output_config.effort"),
     "verbosity",  # OpenRouter: Claude's effort; elsewhere the length of the answer
 ]
+# The budget is in no type of Interactions, and generateContent's names are not either.
+INTERACTIONS = [
+    *("generation_config.thinking_budget", "generation_config.thinking_config.thinking_level"),
+    *("generation_config.thinking_config.thinking_budget", "thinking_config.thinking_level"),
+]
 ADDED = "additionalModelRequestFields"
 BEDROCK = [
     *(f"{ADDED}.thinking.budget_tokens", f"{ADDED}.output_config.effort", "outputConfig.effort"),
@@ -95,6 +106,7 @@ BEDROCK = [
 
 def walk(kind: Any, at: str = "", seen: tuple[Any, ...] = ()) -> Iterator[str]:
     """Yield the paths of a vendor's request type that name depth, as a.b[].c."""
+    kind = kind.__value__ if isinstance(kind, TypeAliasType) else kind
     origin, inside = get_origin(kind), get_args(kind)
     if kind in seen or origin in (dict, Literal):
         inside = ()
@@ -129,6 +141,7 @@ def places_of(client: str) -> list[str]:
     """Return every place in which a request of this API can name depth."""
     from anthropic.types.beta.message_create_params import MessageCreateParamsBase
     from cohere.types.thinking import Thinking
+    from google.genai.interactions import CreateModelInteractionParam
     from google.genai.types import ThinkingConfig
     from ollama._types import ChatRequest
     from openai.types.chat.completion_create_params import CompletionCreateParamsBase
@@ -139,6 +152,7 @@ def places_of(client: str) -> list[str]:
         "openai_responses": lambda: walk(ResponseCreateParamsBase),
         "openai_chat": lambda: [*walk(CompletionCreateParamsBase), *CHAT],
         "gemini": lambda: walk(ThinkingConfig, "generationConfig.thinkingConfig"),
+        "interactions": lambda: [*walk(CreateModelInteractionParam), *INTERACTIONS],
         "ollama": lambda: walk(ChatRequest),
         "cohere": lambda: walk(Thinking, "thinking"),
         "bedrock": lambda: BEDROCK,
@@ -159,6 +173,7 @@ def test_the_vendors_types_name_the_places_that_we_know():
     }
     assert "reasoning_effort" in places_of("openai_chat")
     assert "generationConfig.thinkingConfig.thinking_budget" in places_of("gemini")
+    assert "generation_config.thinking_level" in places_of("interactions")
     assert {*places_of("ollama")} - {*FOREIGN} == {"think"}
     assert {*places_of("cohere")} - {*FOREIGN} == {"thinking.token_budget", "thinking.type"}
 

@@ -15,7 +15,14 @@ from tests.gateway.asgi import Came, came
 from tests.gateway.upstream import Upstream
 
 from pondero.canon import HttpRequest
-from pondero.gateway.config.model import GatewayConfig, GatewayKey, GatewayRoute, LevelRules
+from pondero.gateway.config.model import (
+    GatewayConfig,
+    GatewayKey,
+    GatewayRoute,
+    LevelRules,
+    PurposeRule,
+    RuleMatch,
+)
 from pondero.gateway.config.secrets import hash_key
 from pondero.gateway.levels.level_window import REACH
 from pondero.gateway.server.app import App
@@ -152,12 +159,13 @@ def _without_breakpoints(value):
     return value
 
 
-def make_talk(client, back, *, rules=None, keys=(), upstream=None, app=None, key="kk"):
+def make_talk(client, back, *, rules=None, keys=(), upstream=None, app=None, key="kk", purposes=()):
     upstream = upstream or Upstream()
     route = GatewayRoute(
         match="it", to=(BACKS[back][0],), retries=0, thinking=rules or LevelRules()
     )
-    app = app or App(GatewayContext(GatewayConfig(routes=(route,), keys=keys), upstream))
+    config = GatewayConfig(routes=(route,), keys=keys, rules=purposes)
+    app = app or App(GatewayContext(config, upstream))
     return Talk(CLIENTS[client], app=app, upstream=upstream, route="it", key=key)
 
 
@@ -290,6 +298,68 @@ def test_a_rule_that_comes_later_begins_another_window():
         free.app.gateway.reconfigure(GatewayConfig(routes=(route,)))
         await free.say("What is 17 * 25?", "low")
         assert (free.sent.top, free.sent.marks) == ("low", [])
+
+    asyncio.run(run())
+
+
+COMPACT = "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools."
+
+
+class ClaudeCode(MessagesClient):
+    headers: Mapping[str, str] = {**MessagesClient.headers, "user-agent": "claude-cli/2.1.197"}
+
+
+def make_compaction_talk(**rules: str):
+    """Return a conversation of a client whose compactions have a rule of their own."""
+    rule = PurposeRule(RuleMatch("compact"), LevelRules(**rules), name="compact")
+    talk = make_talk("messages", "claude", purposes=(rule,))
+    talk.client = ClaudeCode()
+    return talk
+
+
+@pytest.mark.parametrize("rules", [{"force": "low"}, {"cap": "low"}, {"cap": "medium"}])
+def test_the_rule_of_a_purpose_keeps_the_cache_of_the_conversation(rules):
+    """A compaction comes when the prompt is longest, so it is dear to write it again."""
+    (word,) = rules.values()
+
+    async def run():
+        talk = make_compaction_talk(**rules)
+        await talk.say(f"{RULES}What is 17 * 23?", "high")
+        whole, _ = _read_usage(await talk.say("What is 17 * 24?", "high"))
+        before = talk.sent.turns
+        answer = await talk.say(COMPACT, "high")
+        assert answer.headers["x-pondero-thinking"] == (
+            f"asked=high; sent={word}; why=rule:compact"
+        )
+        assert "cache_kept" in answer.headers["x-pondero-adjustments"]
+        assert (talk.sent.top, talk.sent.marks) == ("high", [word])
+        assert talk.sent.turns[: len(before)] == before
+        assert _read_usage(answer)[1] >= 0.95 * whole
+        assert talk.upstream.refusals() == []
+
+    asyncio.run(run())
+
+
+def test_after_a_compaction_the_conversation_has_the_level_that_its_client_says():
+    async def run():
+        talk = make_compaction_talk(force="low")
+        await talk.say("What is 17 * 23?", "high")
+        before = list(talk.turns)
+        await talk.say(COMPACT, "high")
+        talk.turns = before
+        await talk.say("What is 17 * 24?", "high")
+        assert (talk.sent.top, talk.sent.marks) == ("high", [])
+
+    asyncio.run(run())
+
+
+def test_a_purpose_without_thinking_begins_at_the_top():
+    async def run():
+        talk = make_compaction_talk(force="off")
+        await talk.say("What is 17 * 23?", "high")
+        await talk.say(COMPACT, "high")
+        assert (talk.sent.switch, talk.sent.marks) == ("disabled", [])
+        assert talk.upstream.refusals() == []
 
     asyncio.run(run())
 

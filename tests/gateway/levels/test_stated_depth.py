@@ -64,6 +64,34 @@ def test_an_item_of_responses_cannot_pass_the_cap():
     assert answer.headers["x-pondero-thinking"] == "asked=max; sent=low; why=cap"
 
 
+@pytest.mark.parametrize(
+    ("target", "name", "null"),
+    [
+        (
+            "openai:gpt-6-sol",
+            "input",
+            {"type": "configuration_update", "reasoning": {"effort": None}},
+        ),
+        ("anthropic:claude-opus-5", "messages", turn(None)),
+    ],
+)
+def test_a_turn_that_sets_the_level_to_null_does_not_arrive(target, name, null):
+    """It may mean the model's own default, which is above this cap."""
+    usual = ADAPTIVE if name == "messages" else {}
+    _, got, _ = ask(target, {**usual, name: [USER, null]}, LevelRules(cap="low"))
+    assert got[name] == [USER]
+
+
+def test_a_level_stays_if_a_later_turn_names_none():
+    high = {"type": "configuration_update", "reasoning": {"effort": "high"}}
+    null = {"type": "configuration_update", "reasoning": {"effort": None}}
+    answer = {"role": "assistant", "content": "4"}
+    body = {"input": [USER, high, answer, USER, null], "reasoning": {"effort": "none"}}
+    came, got, _ = ask("openai:gpt-6-sol", body, LevelRules(cap="high"))
+    assert came.headers["x-pondero-thinking"] == "asked=high; sent=high; why=body"
+    assert got["input"][1] == high
+
+
 def test_a_turn_that_the_rules_allow_stays_with_its_opening_level():
     """Changing the level inside a conversation keeps the prompt cache: the top must not change."""
     messages = [USER, {"role": "assistant", "content": "4."}, USER, turn("medium")]

@@ -65,6 +65,7 @@ GROUP = {
     [
         *("anthropic:claude-opus-5", "google:gemini-3-flash-preview", "deepseek:deepseek-v4-flash"),
         *("openai-chat:gpt-5.2", "ollama:qwen3", "cohere:command-a-reasoning-08-2025"),
+        "google-interactions:gemini-3-flash-preview",
     ],
 )
 @pytest.mark.parametrize("stream", [True, False])

@@ -27,6 +27,12 @@ def of_google(*parts: dict) -> dict:
     return {"contents": [said, {"role": "model", "parts": [*parts]}, said]}
 
 
+def of_steps(*steps: dict) -> dict:
+    said = {"type": "user_input", "content": [{"type": "text", "text": "Go."}]}
+    answer = {"type": "model_output", "content": [{"type": "text", "text": "Done."}]}
+    return {"input": [said, *steps, answer, said], "store": False}
+
+
 def used(name: str, id: str = "srvtoolu_1", **asked: str) -> dict:
     return {"type": "server_tool_use", "id": id, "name": name, "input": asked}
 
@@ -170,9 +176,32 @@ HISTORIES = {
         ),
         ("PLUM", "KIWI"),
     ),
+    "steps of code": (
+        "interactions",
+        of_steps(
+            {"type": "code_execution_call", "id": "c1",
+             "arguments": {"language": "python", "code": "print('PLUM')"}},
+            {"type": "code_execution_result", "call_id": "c1", "result": "KIWI"},
+        ),
+        ("PLUM", "KIWI"),
+    ),
+    "steps of search": (
+        "interactions",
+        of_steps(
+            {"type": "google_search_call", "id": "c1", "arguments": {"queries": ["PLUM"]}},
+            {"type": "google_search_result", "call_id": "c1",
+             "result": [{"title": "KIWI", "url": "https://example.com"}]},
+        ),
+        ("PLUM", "KIWI"),
+    ),
+}  # fmt: skip
+HOMES = {
+    "messages": {"claude"},
+    "responses": {"gpt"},
+    "gemini": {"gemini"},
+    "interactions": {"interactions"},
 }
-HOMES = {"messages": {"claude"}, "responses": {"gpt"}, "gemini": {"gemini"}}
-BACKS = ("claude", "gpt", "gemini", "mistral", "converse", "cohere", "ollama")
+BACKS = ("claude", "gpt", "gemini", "mistral", "converse", "cohere", "ollama", "interactions")
 
 
 @pytest.mark.parametrize("back", BACKS)

@@ -89,6 +89,16 @@ RESPONSE: dict[str, Any] = {
     ],
     "usage": {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2},
 }
+INTERACTION: dict[str, Any] = {
+    "id": "v1_OfA",
+    "object": "interaction",
+    "model": "gemini-4-argon",
+    "status": "requires_continuation",
+    "continuation_token": "token_OfA",
+    "environment_id": "environment_OfA",
+    "steps": [{"type": "model_output", "content": [{"type": "text", "text": "Done."}]}],
+    "usage": {"total_input_tokens": 1, "total_output_tokens": 1, "total_tokens": 2},
+}
 APIS: dict[str, tuple[str, str, dict[str, Any], dict[str, Any], tuple[str, ...]]] = {
     "messages": (
         "/v1/messages",
@@ -104,12 +114,22 @@ APIS: dict[str, tuple[str, str, dict[str, Any], dict[str, Any], tuple[str, ...]]
         RESPONSE,
         ("cntr_OfA", "cfile_OfA", "cfile_OfA2", "cfile_OfA3", "resp_OfA"),
     ),
+    "interactions": (
+        "/v1beta/interactions",
+        "google-interactions:gemini-4-argon",
+        {"input": "Hi"},
+        INTERACTION,
+        ("v1_OfA", "token_OfA", "environment_OfA"),
+    ),
 }
 NAMES = {
     *("container", "container_id", "file_id", "file_ids", "previous_response_id"),
     *("comparison_response_id", "previous_message_id"),
 }
-ASKED = {"messages": {"thread": {"type": "create"}}, "responses": {}}
+OF_INTERACTIONS = {
+    *("previous_interaction_id", "continuation_token", "environment", "environment_id"),
+}
+ASKED = {"messages": {"thread": {"type": "create"}}, "responses": {}, "interactions": {}}
 
 
 @pytest.fixture(autouse=True)
@@ -123,11 +143,19 @@ def _environment(monkeypatch):
 def places_of(api: str) -> list[tuple[str, dict[str, str]]]:
     """Return every place in which a request of this API can name something stored."""
     from anthropic.types.beta.message_create_params import MessageCreateParamsBase
+    from google.genai.interactions import CreateModelInteractionParam
     from openai.types.responses.response_create_params import ResponseCreateParamsBase
 
-    kind = {"messages": MessageCreateParamsBase, "responses": ResponseCreateParamsBase}[api]
+    kind: Any = {
+        "messages": MessageCreateParamsBase,
+        "responses": ResponseCreateParamsBase,
+        "interactions": CreateModelInteractionParam,
+    }[api]
+    names = OF_INTERACTIONS if api == "interactions" else NAMES
     found = {
-        (path, *sorted(tags.items())): (path, tags) for path, tags in walk(kind, NAMES.__contains__)
+        (path, *sorted(tags.items())): (path, tags)
+        for path, tags in walk(kind, names.__contains__)
+        if not path.startswith("tools[].environment")  # of a screen, which is the client's own
     }
     places = [*found.values()]
     if api == "responses":  # the types of a namespace allow functions alone
@@ -149,6 +177,10 @@ def test_the_types_have_the_places_that_we_know():
         "input[].tools[].container",
         "prompt_cache_options.comparison_response_id",
         "input[].content[].file_id",
+    }
+    assert {path for path, _ in places_of("interactions")} == {
+        *("previous_interaction_id", "continuation_token", "environment"),
+        "environment.environment_id",
     }
 
 
@@ -175,7 +207,19 @@ class World:
 
 
 def _write_stream(api: str) -> Iterator[bytes]:
-    if api == "responses":
+    events: list[dict[str, Any]]
+    if api == "interactions":
+        begun = {name: INTERACTION[name] for name in ("id", "object", "model")}
+        token = {"interaction_id": "v1_OfA", "continuation_token": "token_OfA"}
+        events = [
+            {"type": "interaction.created", "interaction": {**begun, "status": "in_progress"}},
+            {"type": "interaction.status_update", "status": "in_progress", **token},
+            {"type": "step.start", "index": 0, "step": {"type": "model_output"}},
+            {"type": "step.delta", "index": 0, "delta": {"type": "text", "text": "Done."}},
+            {"type": "interaction.completed", "interaction": {**INTERACTION, "steps": []}},
+        ]
+        events = [{"event_type": event.pop("type"), **event} for event in events]
+    elif api == "responses":
         code, item = RESPONSE["output"]
         events = [
             {"type": "response.created", "response": {**RESPONSE, "output": []}},
@@ -193,7 +237,8 @@ def _write_stream(api: str) -> Iterator[bytes]:
             {"type": "message_stop"},
         ]
     for event in events:
-        yield f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
+        kind = event.get("type") or event["event_type"]
+        yield f"event: {kind}\ndata: {json.dumps(event)}\n\n".encode()
 
 
 def _write_blocks(*blocks: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -262,7 +307,8 @@ def thefts(draw: st.DrawFn) -> tuple[str, bool, str, list[str]]:
     stream = draw(st.booleans())
     text = json.dumps(with_roles(body) | {"stream": stream})
     if draw(st.booleans()):
-        for word in ("container", "file_id", "diagnostics", "thread", "tools"):
+        words = ("container", "file_id", "diagnostics", "thread", "tools", "continuation")
+        for word in (*words, "previous_interaction", "environment"):
             text = text.replace(f'"{word}', f'"\\u{ord(word[0]):04x}{word[1:]}')
     return api, stream, text, taken
 

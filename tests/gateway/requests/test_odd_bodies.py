@@ -28,10 +28,14 @@ LIMITS = {
     ),
     "cohere": ("/v2/chat", {"messages": [USER], "max_tokens": -1}),
     "bedrock": ("/model/m/converse", {"messages": BLOCKS, "inferenceConfig": {"maxTokens": -1}}),
+    "interactions": (
+        "/v1beta/interactions",
+        {"input": "Hi", "generation_config": {"max_output_tokens": -1}},
+    ),
 }
 MODELS = [
     *("openai-chat:gpt-5.5", "anthropic:claude-opus-5", "anthropic:claude-sonnet-4-5"),
-    *("google:gemini-2.5-flash", "openai:gpt-5.5"),
+    *("google:gemini-2.5-flash", "openai:gpt-5.5", "google-interactions:gemini-3-flash-preview"),
 ]
 
 

@@ -24,6 +24,7 @@ MODELS = {
     "groq": "groq:llama-3.3-70b-versatile",
     "ollama": "ollama:qwen3",
     "cohere": "cohere:command-a-03-2025",
+    "interactions": "google-interactions:gemini-3-flash-preview",
 }
 USER = [{"role": "user", "content": "Name a city."}]
 CONTENTS = [{"role": "user", "parts": [{"text": "Name a city."}]}]
@@ -34,6 +35,9 @@ CITY = {
     "additionalProperties": False,
 }
 FREE = {"type": "object", "additionalProperties": {"type": "number"}}
+
+
+TYPED = {"type": "text", "mime_type": "application/json"}
 
 
 def _gemini(config):
@@ -47,6 +51,8 @@ ANY_JSON = {
     "gemini": ("/v1beta/models/{}:generateContent", _gemini({"responseMimeType": "application/json"})),
     "ollama": ("/api/chat", {"messages": USER, "format": "json", "stream": False}),
     "cohere": ("/v2/chat", {"messages": USER, "response_format": {"type": "json_object"}}),
+    "interactions": ("/v1beta/interactions", {"input": "Name a city.",
+                     "response_format": {"type": "text", "mime_type": "application/json"}}),
 }  # fmt: skip
 
 
@@ -65,6 +71,10 @@ def with_schema(schema):
         "ollama": ("/api/chat", {"messages": USER, "format": schema, "stream": False}),
         "cohere": ("/v2/chat", {"messages": USER,
                    "response_format": {"type": "json_object", "json_schema": schema}}),
+        "interactions": ("/v1beta/interactions", {"input": "Name a city.",
+                         "response_format": {**TYPED, "schema": schema}}),
+        "interactions, bare": ("/v1beta/interactions",
+                               {"input": "Name a city.", "response_format": schema}),
     }  # fmt: skip
 
 

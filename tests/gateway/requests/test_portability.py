@@ -24,6 +24,7 @@ MODELS = {
     "ollama": "ollama:qwen3",
     "cohere": "cohere:command-a-reasoning-08-2025",
     "converse": "bedrock:us.anthropic.claude-sonnet-4-6",
+    "interactions": "google-interactions:gemini-3-flash-preview",
 }
 HELLO = [{"role": "user", "content": "Hello?"}]
 CHAT = {"messages": HELLO}
@@ -42,6 +43,7 @@ def ask(api: str, name: str, body: dict) -> tuple[int, dict, dict, str]:
         "ollama": "/api/chat",
         "cohere": "/v2/chat",
         "converse": f"/model/{name}/converse",
+        "interactions": "/v1beta/interactions",
     }
     routes = tuple(GatewayRoute(match=each, to=(model,)) for each, model in MODELS.items())
     emulator = Emulator()
@@ -85,6 +87,12 @@ ANSWERS = {
         {**GEMINI, "generation_config": {"response_logprobs": True}},
     ),
     "documents": ("cohere", {**CHAT, "documents": [{"data": {"text": "Bern"}}]}),
+    "background": ("interactions", {"input": "Hello?", "background": True}),
+    "response_modalities": ("interactions", {"input": "Hello?", "response_modalities": ["image"]}),
+    "response_format": (
+        "interactions",
+        {"input": "Hello?", "response_format": [{"type": "text"}, {"type": "audio"}]},
+    ),
     "guardrailConfig": (
         "converse",
         {

@@ -25,6 +25,7 @@ MODELS = {
     "deepseek": "deepseek:deepseek-v4-flash",
     "ollama": "ollama:qwen3",
     "cohere": "cohere:command-a-reasoning-08-2025",
+    "interactions": "google-interactions:gemini-3-flash-preview",
 }
 PATHS = {
     "messages": ("/v1/messages", "messages", {"max_tokens": 4000}),

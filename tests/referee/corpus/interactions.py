@@ -18,6 +18,7 @@ SIGNATURE = sign("google-interactions", "a thought")
 THOUGHT = {"type": "thought", "signature": SIGNATURE}
 CALL = {"type": "function_call", "id": "c1", "name": "f", "arguments": {}}
 RESULT = {"type": "function_result", "call_id": "c1", "result": "1"}
+VIDEO = {"type": "video", "mime_type": "video/mp4", "uri": "https://example.org/a.mp4"}
 SAID = {"type": "model_output", "content": [{"type": "text", "text": "ok"}]}
 
 
@@ -67,6 +68,8 @@ CASES = [
           ("thinking_budget", 1024), ("thinkingLevel", "low"), ("thinkingConfig", {}),
           ("top_k", 3), ("presence_penalty", 0.1), ("response_schema", {}))),
     Case("unknown_parameter", ask({**user(), "id": "x"}), ask(user())),
+    Case("unknown_parameter", ask({**VIDEO, "processing": {}}),
+         ask(user({**VIDEO, "processing": {}}))),
     Case("unknown_parameter", ask({**RESULT, "callId": "c1"}, user()), ask(*LOOP)),
     *(Case("enum", config(**{name: bad}), config(**{name: good})) for name, bad, good in (
         ("thinking_level", "HIGH", "high"), ("thinking_level", "xhigh", "minimal"),

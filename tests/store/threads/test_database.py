@@ -68,7 +68,7 @@ def test_answers_that_were_kept_offline_before_origins_said_so_are_the_emulators
     with opened(tmp_path) as threads:
         id = threads.start(model="m").id
         threads.add(id, turn)
-        threads._database._connection.execute(f"PRAGMA user_version = {VERSION - 1}")
+        threads._database._connection.execute("PRAGMA user_version = 4")
     with opened(tmp_path) as threads:
         assert threads.messages(id) == (
             HELLO[0].message,

@@ -263,6 +263,8 @@ def what_a_killed_driver_leaves_is_what_the_service_had(address, service, *, aft
         command = [sys.executable, "-c", DRIVER, run.facts.run, address]
         killed = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL)
         wait_for(lambda: len(service.asked) >= after, killed)
+        service.pause = 60.0
+        settle(lambda: len(service.asked))  # what was begun has arrived, and waits for its answer
         killed.kill()
         killed.wait()
         settle(lambda: len(service.asked))  # the workers end with their driver

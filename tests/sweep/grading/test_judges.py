@@ -107,6 +107,16 @@ def test_a_choice_is_named_by_its_letter_or_its_text(answer, letter):
         assert grade("choice", answer, target=(ABC["ABC".index(letter)],), choices=ABC).score == 1
 
 
+@pytest.mark.parametrize(
+    ("answer", "letter"),
+    [("b", "B"), ("(b)", "B"), ("option b", "B"), ("The answer is B.", "B"), ("B) 4", "B"),
+     ("A good guess is D", "D"), ("I think it is J", "J"), ("A or B", None), ("4", None)],
+)  # fmt: skip
+def test_a_letter_is_named_where_the_question_itself_lists_the_choices(answer, letter):
+    for target in "ABDJ":
+        assert grade("choice", answer, target=(target,)).score == (letter == target)
+
+
 def test_a_letter_in_the_text_of_a_choice_is_not_the_answer():
     choices = ("Hepatitis B", "A dog", "Vitamin C")
     for letter, text in zip("ABC", choices, strict=True):
@@ -170,7 +180,7 @@ def test_a_judge_that_cannot_be_is_refused_before_anything_is_asked(name, tmp_pa
         ("numeric", {"target": ("many",)}, "no number in its target 'many'"),
         ("regex", {"target": ("(",)}, "is no regular expression"),
         (r"regex:(\d)", {}, "has no target"),
-        ("choice", {"target": ("A",)}, "has no choices"),
+        ("choice", {"target": ("red",)}, "has no choices, and its target 'RED' is no letter"),
         ("choice", {"target": ("0",), "choices": ABC}, "has no choice '0'"),
         ("json_schema", {"target": ("{",)}, "the schema of 'q' cannot be used"),
         ("json_schema", {"target": ("5",)}, "invalid JSON schema 5"),

@@ -24,6 +24,8 @@ def asked(*targets, **fields):
         (asked("2 + 2 = 4\n#### 4", "#### 5"), "numeric"),
         (asked("A", "B", choices=["red", "green"]), "choice"),
         (asked("red", choices=["red", "green"]), "choice"),
+        (asked("A", "b", "(C)"), "choice"),
+        (asked("A", "Z"), "includes"),
         (asked('{"a": 1}', "[1, 2]"), "json"),
         (asked('{"type": "object", "properties": {}}'), "json_schema"),
         (asked("Paris", "New York"), "includes"),

@@ -9,7 +9,9 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from tests.sweep.runs import Scripted, answered, begun, engine, runner
@@ -206,3 +208,23 @@ def test_an_answer_is_in_its_run_before_it_is_in_the_file_that_runs_share(data_d
             assert len(run.answers()) == 1
             assert run.spent > 0
             assert run.lost[0] == 0
+
+
+def test_a_look_at_the_state_never_keeps_a_run_from_beginning(data_dir):
+    with begun(2) as run, Run.open(run.facts.run) as other:
+        run._set("state", "running")
+        looking = threading.Event()
+
+        def look():
+            while not looking.is_set():
+                assert other.state in {"running", "interrupted"}
+
+        with ThreadPoolExecutor(1) as pool:
+            looks = pool.submit(look)
+            try:
+                for _ in range(200):
+                    with run.hold_lock():
+                        pass
+            finally:
+                looking.set()
+            looks.result()

@@ -8,23 +8,25 @@ import click
 from msgspec.structs import replace
 
 from ...client import Client, TurnRecorder, load_catalog
-from ...errors import PonderoError
+from ...errors import PonderoError, ServiceError
 from ...store import Template, load_template
 from ..command import Sections, examples, parse_policy
 from ..commands.completion import first_model
+from ..output.echo import say
+from ..signals import exit_on_signals
 from .options import SECTIONS, AskOptions, ask_options, parse_levels
 from .prompt import AskPrompt, add_tools, question_of, transport_of
 from .result import AskResult, add_typed_value, make_result
 from .thread import AskStart, continue_thread, save_turn, start_thread
 from .tools import Approval, ToolResults, keep_stdout
-from .writers import AnswerWriter, exit_code_for, make_writer, say
+from .writers import AnswerWriter, exit_code_for, make_writer
 
 
 @click.command(
     cls=Sections,
     sections=SECTIONS,
     epilog=examples(
-        'pondero ask claude-opus-5/high "Is 3,599 prime?"',
+        'pondero ask opus/high "Is 3,599 prime?"',
         'git diff | pondero ask gemini-3-flash-preview "Review this."',
         'pondero ask -m claude-opus-5 -a chart.png "What does it show?"',
         'pondero ask "Why is the sky blue?"            with your default model',
@@ -43,8 +45,9 @@ from .writers import AnswerWriter, exit_code_for, make_writer, say
 def ask(words: tuple[str, ...], **options: Any) -> int:
     """Ask MODEL one question. Piped input is added to PROMPT, or is the prompt if you give none.
 
-    The model is taken from -m, then the first argument if it is a known model, then PONDERO_MODEL,
-    then the setting of 'pondero config set model MODEL'.
+    MODEL is a name or a short one: opus is the newest Claude Opus ('pondero models' lists them). It
+    is taken from -m, then the first argument if it is a known model, then PONDERO_MODEL, then the
+    setting of 'pondero config set model MODEL', then the key that is present.
 
     Question and answer are saved as a thread; see 'pondero threads'.
     """
@@ -59,7 +62,7 @@ def ask(words: tuple[str, ...], **options: Any) -> int:
     approval = Approval(given.approved, asks=len(starts) == 1)
     question = add_tools(question, given, approval)
     try:
-        with keep_stdout() if given.tools else nullcontext():
+        with exit_on_signals(), keep_stdout() if given.tools else nullcontext():
             if len(starts) == 1:
                 return _ask_one(starts[0], question, given, approval)
             from .many import ask_many
@@ -78,8 +81,9 @@ def _starts(
     for named in given.models or (None,):
         if given.go_on:
             start, prompt = continue_thread(words, named)
+            start = start.without_media() if given.no_media else start
         else:
-            start, prompt = start_thread(words, named, template=kept)
+            start, prompt = start_thread(words, named, template=kept, offline=not given.paid)
         if levels and named is not None and (wish := load_catalog().split(named).level) is not None:
             raise click.UsageError(f"{named!r} names the level {wish!r}, and --levels names others")
         starts += [replace(start, thinking=level) for level in levels] or [start]
@@ -91,22 +95,31 @@ def _ask_one(start: AskStart, question: AskPrompt, given: AskOptions, approval: 
     sheet = make_writer(start, given, shaped=question.schema is not None)
     approval.pause = sheet.pause
     try:
-        answer = _turn(start, question, given, sheet)
+        answer = _turn(start, question, given, sheet, approval)
     finally:
         sheet.pause()
     sheet.end(answer)
     if answer.error is not None:
+        if start.has_media and isinstance(answer.error, ServiceError):
+            answer.error.add_note(
+                "if it cannot read the thread's pictures or files: add --no-media"
+            )
         raise answer.error
     return 0 if answer.reply is None else exit_code_for(answer.reply)
 
 
 def _turn(
-    start: AskStart, question: AskPrompt, given: AskOptions, sheet: AnswerWriter
+    start: AskStart,
+    question: AskPrompt,
+    given: AskOptions,
+    sheet: AnswerWriter,
+    approval: Approval,
 ) -> AskResult:
     began, error = monotonic(), None
     with Client(transport=transport_of(given), policy=parse_policy(given.policies)) as client:
         chat = start.chat(client, **question.settings)
         recorder, results = TurnRecorder(monotonic, paid=given.paid), ToolResults()
+        approval.wait = recorder.approval
         turn = chat.stream(question.prompt, keep=True, attachments=question.attachments)
         turn.shows = given.as_lines or sheet.shows
         with chat, save_turn(start, chat, turn, recorder, save=not given.no_save) as place:
@@ -116,6 +129,7 @@ def _turn(
                         for call, result in results.new(turn):
                             sheet.result(call, result)
                         recorder.feed(event)
+                        place.note(turn, recorder)
                         sheet.write(event)
             except PonderoError as problem:
                 error = problem
@@ -124,7 +138,7 @@ def _turn(
         turn.replies,
         recorder,
         paid=given.paid,
-        seconds=monotonic() - began,
+        seconds=monotonic() - began - recorder.waited,
         thread=place.id,
         error=error,
     )

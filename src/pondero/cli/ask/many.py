@@ -9,12 +9,13 @@ from ...client import AsyncClient, AsyncTurn, TurnRecorder
 from ...errors import PonderoError
 from ..command import code_of, parse_policy, print_json
 from ..output.columns import ColumnProgress, print_answers
+from ..output.echo import say
 from .options import AskOptions
 from .prompt import AskPrompt, async_transport_of
 from .result import AskResult, add_typed_value, make_result
 from .thread import AskStart, save_turn
 from .tools import ToolResults
-from .writers import exit_code_for, make_lines_writer, remarks, say
+from .writers import exit_code_for, make_lines_writer, remarks
 
 
 def ask_many(starts: Sequence[AskStart], question: AskPrompt, given: AskOptions) -> int:
@@ -82,6 +83,7 @@ async def _ask(
             async with chat, turn:
                 async for event in turn:
                     recorder.feed(event)
+                    place.note(turn, recorder)
                     hear(event, turn)
         except PonderoError as problem:
             error = problem

@@ -24,6 +24,7 @@ class AskOptions(Struct, frozen=True, kw_only=True):
     levels: str | None = None
     system: str | None = None
     attached: tuple[str, ...] = ()
+    no_stdin: bool = False
     files: tuple[str, ...] = ()
     template: str | None = None
     variables: tuple[tuple[str, str], ...] = ()
@@ -39,6 +40,7 @@ class AskOptions(Struct, frozen=True, kw_only=True):
     max_steps: int | None = None
     go_on: bool = False
     no_save: bool = False
+    no_media: bool = False
     offline: bool = False
     cassette: Path | None = None
     shown: bool | None = None
@@ -56,10 +58,10 @@ class AskOptions(Struct, frozen=True, kw_only=True):
 
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Model": ("models", "levels", "policies", "offline"),
-    "Question": ("system", "attached", "template", "variables"),
+    "Question": ("system", "attached", "no_stdin", "template", "variables"),
     "Answer": ("schema", "schema_multi", "settings", "max_tokens", "seed"),
     "Tools": ("tools", "servers", "approved", "max_steps"),
-    "Thread": ("go_on", "no_save"),
+    "Thread": ("go_on", "no_media", "no_save"),
     "Output": ("shown", "plain", "usage", "wire", "as_json", "as_lines", "cassette"),
 }
 
@@ -94,6 +96,9 @@ def _question() -> Iterator[_Option]:
         "-a", "--attach", "attached", multiple=True, metavar="FILE|URL|-", type=click.Path(),
         help="An image, PDF or text to ask about; - is standard input. May be repeated.",
     )  # fmt: skip
+    yield click.option(
+        "--no-stdin", is_flag=True, help="Do not read what is piped in, as in a 'while read' loop."
+    )
     yield click.option("-f", "--file", "files", multiple=True, hidden=True)  # -a of old
     yield click.option(
         "-t", "--template", metavar="NAME", shell_complete=template,
@@ -150,6 +155,10 @@ def _rest() -> Iterator[_Option]:
     yield click.option(
         "-c", "--continue", "go_on", is_flag=True,
         help="Continue the last thread, or the one whose id is the first argument.",
+    )  # fmt: skip
+    yield click.option(
+        "--no-media", is_flag=True,
+        help="With -c: tell the model of earlier pictures and files without sending them.",
     )  # fmt: skip
     yield click.option("--no-save", is_flag=True, help="Do not save this question and answer.")
 

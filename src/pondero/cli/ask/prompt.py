@@ -1,6 +1,9 @@
 """The question of an ``ask``: its words, what is piped in, what is attached, and its settings."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Timer
 from typing import Any
 
 import click
@@ -8,14 +11,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...canon import Blob, Image, Json, Part, Text
-from ...client import attachment
+from ...client import attachment, decode_text
 from ...exchange import AsyncTransport, Transport
 from ...store import Template
+from ..output.echo import say
 from .options import AskOptions, settings_of, template_settings
 from .schema import parse_schema
 from .tools import Approval, function_of, redirect_prints
 
 STDIN = "-"
+_SOON = 2.0  # seconds
 
 
 class AskPrompt(Struct, frozen=True, kw_only=True):
@@ -31,7 +36,7 @@ class AskPrompt(Struct, frozen=True, kw_only=True):
 def question_of(words: tuple[str, ...], given: AskOptions, template: Template | None) -> AskPrompt:
     """Return the question; raise click's UsageError if there is none."""
     attachments = tuple(_read_attachment(each) for each in (*given.files, *given.attached))
-    piped = "" if STDIN in given.attached else _read_stdin()
+    piped = _read_stdin(wanted=STDIN not in given.attached and not given.no_stdin)
     said = " ".join(words) if words != (STDIN,) else ""
     texts, system = [text for text in (piped, said) if text], given.system
     if template is not None:
@@ -71,17 +76,30 @@ def add_tools(question: AskPrompt, given: AskOptions, approval: Approval) -> Ask
     return replace(question, settings=question.settings | tools | steps)
 
 
-def _read_stdin() -> str:
-    if sys.stdin is None or sys.stdin.isatty():
+def _read_stdin(*, wanted: bool) -> str:
+    """Return what is piped in, as text; ``wanted``: --no-stdin was not given."""
+    if not wanted or sys.stdin is None or sys.stdin.isatty():
         return ""
-    try:
+    with _tell_of_wait():
         raw = getattr(sys.stdin, "buffer", None)
-        text = sys.stdin.read() if raw is None else str(raw.read(), "utf-8")
-    except UnicodeDecodeError:
-        text = "\0"
-    if "\0" in text:
+        data = sys.stdin.read().encode() if raw is None else raw.read()
+    text = decode_text(data)
+    if text is None:
         raise click.UsageError("what is piped in is no text; give a picture or a PDF with -a -")
     return text.strip()
+
+
+@contextmanager
+def _tell_of_wait() -> Iterator[None]:
+    """Say on stderr that standard input is awaited, if it does not end soon."""
+    said = "waiting for standard input to end; --no-stdin asks without it (Ctrl-D ends it)"
+    timer = Timer(_SOON, lambda: say(said))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _read_attachment(source: str) -> Text | Image | Blob:

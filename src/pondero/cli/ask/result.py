@@ -85,13 +85,17 @@ class AskResult(Struct, frozen=True, kw_only=True):
 
     def verdict(self) -> str:
         """Return the verdict in words."""
-        return "no answer" if self.reply is None else self.reply.verdict.replace("_", " ")
+        if self.reply is None:
+            return "no answer"
+        if self.reply.verdict == "unknown":
+            return "thinking not reported"
+        return self.reply.verdict.replace("_", " ")
 
     def money(self) -> str:
         """Return the cost as text."""
         if not self.paid:
             return "offline"
-        return "unknown" if self.cost is None else format_dollars(self.cost)
+        return "price unknown" if self.cost is None else format_dollars(self.cost)
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain JSON values, redacted; the keys are a stable contract."""

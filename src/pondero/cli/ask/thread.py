@@ -1,14 +1,17 @@
-"""The thread of an ``ask``, saved when the turn ends; saving never makes ``ask`` fail."""
+"""The thread of an ``ask``: the question is kept before it is sent, the turn when it ends.
+
+Saving never makes ``ask`` fail.
+"""
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
-import click
 from msgspec import Struct
+from msgspec.structs import replace
 
-from ...canon import Json, Message, Usage
+from ...canon import Blob, Image, Json, Message, Text, Usage
 from ...client import (
     AsyncChat,
     AsyncClient,
@@ -21,17 +24,28 @@ from ...client import (
     load_catalog,
 )
 from ...errors import BadThinking, UnknownThread, UsageError
-from ...handoff import Rejection
-from ...store import StoredMessage, Template, Thread, Threads, load_settings, price_usage
+from ...store import (
+    StoredMessage,
+    Template,
+    Thread,
+    Threads,
+    TurnJournal,
+    UnfinishedTurn,
+    load_settings,
+    mark_partial,
+    media_caption,
+    price_usage,
+)
 from ..command import warn
 from ..output.thread_tables import open_threads
-from ..start import NO_MODEL, default_model, resolve_start
+from ..start import choose_by_key, default_model, resolve_start
 
 _LIKELY_ID = re.compile(r"(?=.*\d)[0-9a-z]{6}")
 _POSSIBLE_ID = re.compile(r"[0-9a-hjkmnp-tv-z]{6}")  # as store/rows.py makes them
 _DIGIT = re.compile(r"\d")
 _NAME = re.compile(r"(?=.*\d)[\w.:@/-]+")  # a word with a number: a model's name, perhaps
 _LAST = "last"
+_QUOTED = 2  # arguments: a model, and a question in quotes
 _LEAST = 4  # letters of an id that are enough to tell it from a word of the question
 
 
@@ -49,6 +63,16 @@ class AskStart(Struct, frozen=True):
     def name(self) -> str:
         """Return the model with its level."""
         return self.model if self.thinking is None else f"{self.model}/{self.thinking}"
+
+    @property
+    def has_media(self) -> bool:
+        """Return whether earlier messages have pictures or files."""
+        parts = (part for message in self.messages for part in message.parts)
+        return any(isinstance(part, Image | Blob) for part in parts)
+
+    def without_media(self) -> "AskStart":
+        """Return it with a line about each earlier picture or file; the thread keeps them."""
+        return replace(self, messages=tuple(map(_tell_media, self.messages)))
 
     def chat(self, client: Client, **options: Any) -> Chat:
         """Return the conversation, ready to continue."""
@@ -74,28 +98,47 @@ class AskStart(Struct, frozen=True):
         return None if price is None else f"{price.normalize():f}"
 
 
+def _tell_media(message: Message) -> Message:
+    parts = (
+        Text(f"[{media_caption(part)}, not sent]") if isinstance(part, Image | Blob) else part
+        for part in message.parts
+    )
+    return replace(message, parts=tuple(parts))
+
+
 def start_thread(
-    words: tuple[str, ...], named: str | None, *, template: Template | None = None
+    words: tuple[str, ...],
+    named: str | None,
+    *,
+    template: Template | None = None,
+    offline: bool = False,
 ) -> tuple[AskStart, tuple[str, ...]]:
     """Return the start of a new thread, and the words of the question.
 
-    The model is ``named``, a known first word, the template's, the user's default, or the first
-    word, known or not.
+    The model is ``named``, a known first word, the template's, the user's default, a first word
+    that is nearly a model's name, or the one for the key that is present.
     """
     settings = load_settings()
     usual = default_model(template, settings)
     model, rest = named, words
-    if model is None and words and is_model(words[0]):
+    if model is None and names_model(words, has_other=usual is not None):
         model, rest = words[0], words[1:]
     if model is None and usual is not None:
         model = usual
         _warn_of_model_name(words)
-    if model is None:
-        if not words or len(words[0].split()) > 1:
-            raise click.UsageError(NO_MODEL)
+    if model is None and _seems_model(words):
         model, rest = words[0], words[1:]
+    if model is None:
+        model = choose_by_key(offline=offline)
     start = resolve_start(model, template=template, settings=settings)
     return AskStart(start.model, start.thinking), rest
+
+
+def _seems_model(words: tuple[str, ...]) -> bool:
+    """Return whether the first word is nearly a model's name, or looks like one."""
+    if not words or len(words[0].split()) != 1:
+        return False
+    return bool(_NAME.fullmatch(words[0])) or bool(load_catalog().close(words[0]))
 
 
 def _warn_of_model_name(words: tuple[str, ...]) -> None:
@@ -112,7 +155,7 @@ def continue_thread(words: tuple[str, ...], named: str | None) -> tuple[AskStart
     model, thinking = _split_level(thread.model)
     if thread.thinking is not None:
         thinking = thread.thinking
-    if named is None and rest and is_model(rest[0]):
+    if named is None and names_model(rest, has_other=True):
         named, rest = rest[0], rest[1:]
     if named is not None:
         model, wish = _split_level(named)
@@ -143,6 +186,17 @@ def _thread(threads: Threads, words: tuple[str, ...]) -> tuple[Thread, tuple[str
     return threads.get(_LAST), words
 
 
+def names_model(words: tuple[str, ...], *, has_other: bool) -> bool:
+    """Return whether the first word is the model, and the others are the question.
+
+    A short name is also a word: if there is another model, it begins a question that is not quoted.
+    """
+    if not words or not is_model(words[0]):
+        return False
+    entry, level = load_catalog().entry(words[0]), load_catalog().split(words[0]).level
+    return not (has_other and entry.short and level is None and len(words) > _QUOTED)
+
+
 def is_model(word: str) -> bool:
     """Return whether a word names a model; raise BadThinking if only its level is wrong."""
     if not word or word.split() != [word]:
@@ -161,6 +215,12 @@ class ThreadRef:
     """The thread a turn is saved in; ``id`` is None until it is written."""
 
     id: str | None = None
+    journal: TurnJournal | None = None
+
+    def note(self, stream: Turn | AsyncTurn, recorder: TurnRecorder) -> None:
+        """Keep what has arrived so far, so that not even a kill loses it."""
+        if self.journal is not None:
+            self.journal.note(lambda: recorder.stored_messages(stream.so_far, stream.replies))
 
 
 @contextmanager
@@ -173,34 +233,58 @@ def save_turn(
     save: bool,
     fork: bool = False,
 ) -> Iterator[ThreadRef]:
-    """Save the turn when it ends; with ``fork``, continue the thread in a copy of it."""
-    save, place = save and load_settings().save, ThreadRef()
-    try:
+    """Keep the question before it is sent, and the turn when it ends, also if it is cut off.
+
+    With ``fork``, the turn continues the thread in a copy of it.
+    """
+    place = ThreadRef()
+    if not (save and load_settings().save):
         yield place
-    finally:
-        added = chat.messages[len(start.messages) :]
-        if save and added:
-            try:
-                kept = recorder.stored_messages(added, stream.replies)
-                place.id = _write(start, kept, chat.refusals, fork=fork)
-            except Exception as problem:  # noqa: BLE001 - the answer was given, whatever this is
-                warn(f"this was not saved: {problem}")
+        return
+    turn = UnfinishedTurn(
+        load_catalog().pin(start.model),
+        tuple(map(StoredMessage, stream.so_far)),
+        thinking=start.thinking,
+        system=start.system,
+        thread=None if start.thread is None else start.thread.id,
+        after=len(start.messages),
+        copy=fork and start.thread is not None,
+    )
+    interrupted = False
+    with ExitStack() as stack:
+        place.journal = TurnJournal(_open_early(stack), turn)
+        stack.callback(place.journal.close)
+        try:
+            yield place
+        except BaseException as error:
+            interrupted = not isinstance(error, Exception)
+            raise
+        finally:
+            added = chat.messages[len(start.messages) :]
+            kept = recorder.stored_messages(added, stream.replies)
+            turn = replace(turn, messages=kept or turn.messages, refusals=chat.refusals)
+            if kept or interrupted:
+                _save(turn if kept else mark_partial(turn), place)
+            else:
+                place.journal.discard()
 
 
-def _write(
-    start: AskStart, turn: Sequence[StoredMessage], refusals: tuple[Rejection, ...], *, fork: bool
-) -> str:
-    said = {
-        "model": start.model,
-        "thinking": start.thinking,
-        "system": start.system,
-        "refusals": refusals,
-    }
-    with open_threads() as threads:
-        if start.thread is None:
-            id = threads.start(**said).id
-        else:
-            id = threads.fork(start.thread.id).id if fork else start.thread.id
-            threads.set(id, **said)
-        threads.add(id, turn)
-    return id
+def _open_early(stack: ExitStack) -> Threads | None:
+    """Open the threads for the time of a turn; what is wrong with them is said at its end."""
+    try:
+        return stack.enter_context(open_threads())
+    except Exception:  # noqa: BLE001 - a question is asked, whatever this is
+        return None
+
+
+def _save(turn: UnfinishedTurn, place: ThreadRef) -> None:
+    try:
+        with open_threads() as threads:
+            number = place.journal.number if place.journal is not None else None
+            saved = threads.save_turn(turn, number=number)
+    except Exception as problem:  # noqa: BLE001 - the answer was given, whatever this is
+        warn(f"this was not saved: {problem}")
+        return
+    place.id = saved.thread.id
+    if saved.grown:
+        warn(f"thread {turn.thread} has grown meanwhile; this turn is in a copy of it, {place.id}")

@@ -1,8 +1,9 @@
 """Tools for ``ask``, which run if approved: by --approve, else by the user on a terminal."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import wraps
 from importlib import import_module
@@ -118,12 +119,14 @@ def _mark_as_tool() -> Iterator[None]:
 class Approval:
     """Decides about calls: by --approve, else by asking on a terminal, once ``pause`` was called.
 
-    ``refused`` are the tools that did not run because there was no terminal.
+    ``refused`` are the tools that did not run because there was no terminal. ``wait`` is entered
+    while somebody decides.
     """
 
     def __init__(self, approved: tuple[str, ...], *, asks: bool) -> None:
         self.refused: list[str] = []
         self.pause: Callable[[], None] = lambda: None
+        self.wait: Callable[[], AbstractContextManager[None]] = nullcontext
         self._approved = approved
         self._asks = asks
 
@@ -136,7 +139,8 @@ class Approval:
                 self.refused = list(dict.fromkeys((*self.refused, name)))
                 return False
             self.pause()
-            return _ask_user(name, arguments, terminal)
+            with self.wait():
+                return _ask_user(name, arguments, terminal)
 
     def words(self) -> str | None:
         """Return a line about the calls that did not run; None if there are none."""
@@ -178,6 +182,9 @@ def _ask_user(name: str, arguments: dict[str, Json], terminal: TextIO) -> bool |
             return False
 
 
+_TERMINAL = "CONIN$" if os.name == "nt" else "/dev/tty"  # where keys are typed
+
+
 @contextmanager
 def _terminal() -> Iterator[TextIO | None]:
     if not sys.stderr.isatty():
@@ -186,7 +193,7 @@ def _terminal() -> Iterator[TextIO | None]:
         yield sys.stdin
     else:
         try:
-            keys = Path("/dev/tty").open(encoding="utf-8", errors="replace")  # noqa: SIM115
+            keys = Path(_TERMINAL).open(encoding="utf-8", errors="replace")  # noqa: SIM115
         except OSError:
             yield None
             return

@@ -1,9 +1,7 @@
 """What ``ask`` prints: the answer on stdout, as text or JSON; all else on stderr."""
 
-import shutil
 import sys
 from collections.abc import Iterator
-from textwrap import fill
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 import msgspec
@@ -22,10 +20,10 @@ from ...canon import (
     dump_json,
 )
 from ...client import load_catalog
-from ...store import SecretRedactor, media_caption, redact_secrets
+from ...store import SecretRedactor, is_new_notice, media_caption, redact_secrets
 from ...thinking import DEPTH, describe_intent, describe_result
 from ..command import print_json
-from ..output.echo import Typing, echo, style_text
+from ..output.echo import Typing, echo, say, style_text
 from .options import AskOptions
 from .redaction import RedactingWriter
 from .result import VERSION, AskResult
@@ -313,7 +311,9 @@ def remarks(reply: Reply) -> Iterator[str]:
     if any(note.what in DEPTH for note in reply.adjustments):
         yield f"asked for {describe_intent(reply.plan.asked)}; sent: {describe_result(reply.plan)}"
     for note in reply.adjustments:
-        yield f"{note.why} ({note.code})"
+        # That a model is not in the catalog is told once; --json and 'plan' say it every time.
+        if note.code != "unknown_model" or is_new_notice(f"{note.code} {reply.plan.model}"):
+            yield f"{note.why} ({note.code})"
 
 
 def tool_result_text(result: ToolResult) -> str:
@@ -323,10 +323,3 @@ def tool_result_text(result: ToolResult) -> str:
         for part in result.content
     )
     return "\n".join(parts)
-
-
-def say(text: str) -> None:
-    """Print a remark on stderr; on a terminal no word of it is cut in two."""
-    if sys.stderr.isatty():
-        text = fill(text, shutil.get_terminal_size().columns, break_on_hyphens=False)
-    echo(style_text(text, fg="yellow"), err=True)

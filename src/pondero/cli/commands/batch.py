@@ -91,10 +91,10 @@ def run(
     client = _client(offline=offline or dry_run)  # a plan needs no key
     given = {name: value for name, value in options.items() if value is not None}
     draft = client.draft_batch(_read_requests(data), model, thinking, **given)
-    _print_draft(draft, err=as_json or not dry_run)
+    _print_draft(draft, err=as_json or not dry_run, offline=offline)
     if dry_run:
         if as_json:
-            print_json(_draft_json(draft))
+            print_json(_draft_json(draft, offline=offline))
         return 0
     if not yes and not offline:
         confirm(f"send {sum(1 for _ in draft.asks):,} requests?")
@@ -324,8 +324,8 @@ def _describe_endings(answers: "Iterable[BatchAnswer]") -> str:
 # -- before it is sent -----------------------------------------------------------------------------
 
 
-def _print_draft(draft: "Draft", *, err: bool) -> None:
-    told = _draft_json(draft)
+def _print_draft(draft: "Draft", *, err: bool, offline: bool) -> None:
+    told = _draft_json(draft, offline=offline)
     for note in told["adjustments"]:
         words = f"{note['model']}: {note['why']} ({note['code']})"
         echo(style_text(words, fg="yellow"), err=err)
@@ -334,15 +334,17 @@ def _print_draft(draft: "Draft", *, err: bool) -> None:
         echo(style_text(f"{lot['provider']}:{lot['model']}", fg="cyan"),
              f"  {lot['asks']:,} requests at {levels}", err=err)  # fmt: skip
     price = told["price"]
-    if price is None:
-        echo("the most it can cost is not known; --max-tokens, or pondero[prices], tell", err=err)
+    if offline:
+        echo("offline: the emulator answers, and nothing is paid", err=err)
+    elif price is None:
+        echo("the most it can cost is not known; --max-tokens, or the extra prices, tell", err=err)
     else:
         words = f"at most ${price['batch']:,.2f} as a batch, ${price['live']:,.2f} live"
         echo(words, err=err)
 
 
-def _draft_json(draft: "Draft") -> dict[str, Any]:
-    price = draft.price()
+def _draft_json(draft: "Draft", *, offline: bool) -> dict[str, Any]:
+    price = None if offline else draft.price()
     notes = {
         (ask.exchange.plan.model, note.code, str(note.asked)): note
         for ask in draft.asks

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...errors import MissingExtra, StoreError, UsageError
+from ...extras import install_hint
 from ..command import examples, parse_policy, policy_option
 from ..start import Start, resolve_start
 from . import completion
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 _MODEL, _LEVEL = "claude-opus-5", "medium"  # if none is named
 _PACE = 0.02
 """Seconds between the pieces of an offline answer, so that it is seen arriving."""
+
+
+_OFFERED = 3
+"""Threads to continue that a new chat names."""
 
 
 @click.command(
@@ -79,7 +84,7 @@ def chat(
     approved: tuple[str, ...],
     policies: tuple[str, ...],
     no_save: bool,
-) -> None:
+) -> int:
     """Chat with MODEL in the terminal. Type /help for commands."""
     _check_terminal()
     _check_textual()
@@ -115,7 +120,7 @@ def chat(
         approved={*approved, *yours.values.get("tools.approved", ())},
     )
     try:
-        run_chat(
+        return run_chat(
             state.but(unsaved=writer.why_unsaved),
             dial,
             session,
@@ -140,21 +145,23 @@ def _check_textual() -> None:
     try:
         import_module("textual")
     except ImportError:
-        raise MissingExtra("the chat is drawn with textual; pip install 'pondero[tui]'") from None
+        raise MissingExtra(f"the chat is drawn with textual; {install_hint('tui')}") from None
 
 
 def start_state(
     named: str | None, policies: tuple[str, ...], *, system: str = ""
 ) -> "tuple[DialView, ChatState]":
     """Return the dial of a chat and its state before the first turn."""
-    from ...client import load_catalog
+    from ...client import find_usual_model, load_catalog
     from ...store import load_settings, resolve_auto
     from ...thinking import parse_intent
     from ...tui import DialView, initial_state
 
     settings = load_settings()
     model = named or settings.model
-    start = Start(_MODEL, _LEVEL if settings.thinking is None else settings.thinking)
+    usual = find_usual_model(offline=True)
+    thinking = _LEVEL if settings.thinking is None else settings.thinking
+    start = Start(_MODEL if usual is None else usual.model, thinking)
     if model is not None:
         start = resolve_start(model, settings=settings)
     dial = DialView(load_catalog(), parse_policy(policies), resolve_auto)
@@ -176,7 +183,16 @@ def _open_writer(*, save: bool) -> "tuple[ThreadWriter, tuple[Action, ...]]":
         said = _report(f"⚠ {error}", "  → the chat continues, unsaved", warning=True)
         return ThreadWriter(unsaved=str(error)), (said,)
     notice = (_report(f"⚠ {threads.notice}", warning=True),) if threads.notice else ()
-    return ThreadWriter(threads), notice
+    writer = ThreadWriter(threads)
+    recovered = [
+        _report(
+            f"⚠ Your last chat ended in the middle of: {thread.title or '(untitled)'}",
+            f"  → /resume {thread.id} continues it, with all that came and was typed",
+            warning=True,
+        )
+        for thread in writer.recover()[:_OFFERED]
+    ]
+    return writer, (*notice, *recovered)
 
 
 def _resume_actions(writer: "ThreadWriter", id: str, model: str | None) -> "tuple[Action, ...]":

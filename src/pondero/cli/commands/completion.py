@@ -1,10 +1,18 @@
 """``completion``: the script for a shell, and what it offers while a command is typed."""
 
+import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import click
-from click.shell_completion import BashComplete, CompletionItem, FishComplete, ZshComplete
+from click.shell_completion import (
+    BashComplete,
+    CompletionItem,
+    FishComplete,
+    ShellComplete,
+    ZshComplete,
+    add_completion_class,
+)
 
 from ..command import examples
 from ..output.echo import echo
@@ -173,7 +181,46 @@ class _Fish(FishComplete):
     )
 
 
-_SHELLS = {"bash": _Bash, "zsh": ZshComplete, "fish": _Fish}
+_POWERSHELL = """\
+Register-ArgumentCompleter -Native -CommandName %(prog_name)s -ScriptBlock {
+    param($wordToComplete, $commandAst, $cursorPosition)
+    $env:%(complete_var)s = "powershell_complete"
+    $env:COMP_WORDS = ($commandAst.CommandElements | ForEach-Object { $_.ToString() }) -join "`n"
+    $env:COMP_WORD = $wordToComplete
+    try {
+        %(prog_name)s | ForEach-Object {
+            $type, $value = $_ -split ",", 2
+            if ($type -eq "plain") {
+                [System.Management.Automation.CompletionResult]::new(
+                    $value, $value, "ParameterValue", $value)
+            }
+        }
+    } finally {
+        Remove-Item Env:%(complete_var)s, Env:COMP_WORDS, Env:COMP_WORD
+    }
+}
+"""
+
+
+class _PowerShell(ShellComplete):
+    """PowerShell hands over the words of the line, and the one under the cursor."""
+
+    name = "powershell"
+    source_template = _POWERSHELL
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        """Return the words before the cursor, and the one that is typed."""
+        words = os.environ.get("COMP_WORDS", "").splitlines()[1:]
+        typed = os.environ.get("COMP_WORD", "")
+        return (words[:-1] if typed and words[-1:] == [typed] else words), typed
+
+    def format_completion(self, item: CompletionItem) -> str:
+        """Return a line that the script reads."""
+        return f"{item.type},{item.value}"
+
+
+add_completion_class(_PowerShell)  # click has no class of its own for it
+_SHELLS = {"bash": _Bash, "zsh": ZshComplete, "fish": _Fish, "powershell": _PowerShell}
 
 
 @click.command(
@@ -181,6 +228,7 @@ _SHELLS = {"bash": _Bash, "zsh": ZshComplete, "fish": _Fish}
         'bash:  eval "$(pondero completion bash)"            in ~/.bashrc',
         'zsh:   eval "$(pondero completion zsh)"             in ~/.zshrc',
         "fish:  pondero completion fish > ~/.config/fish/completions/pondero.fish",
+        "PowerShell, in $PROFILE:  pondero completion powershell | Out-String | Invoke-Expression",
     )
 )
 @click.argument("shell", type=click.Choice(list(_SHELLS)))

@@ -6,17 +6,19 @@ from typing import Any
 import click
 from msgspec import json
 
+from ...errors import BadConfig
 from ...store import (
     check_config,
     check_setting,
     config_file,
+    holds_secret,
     load_settings,
     set_config,
     unset_config,
     write_atomic,
 )
 from ..command import CommandGroup, examples, json_option, print_json
-from ..output.echo import echo
+from ..output.echo import echo, say
 from .completion import setting
 
 _FIRST = """\
@@ -77,7 +79,8 @@ def get(name: str | None, *, as_json: bool) -> int:
     if as_json:
         print_json({"name": name, "value": values.get(name), "set": name in values})
     elif name in values:
-        echo(str(values[name]), exact=True)
+        for line in _shell_lines(values[name]):
+            echo(line, exact=True)
     else:
         echo(f"{name} is not set", err=True)
     return 0 if name in values else 1
@@ -94,7 +97,9 @@ def get(name: str | None, *, as_json: bool) -> int:
 @click.argument("name", shell_complete=setting)
 @click.argument("value")
 def set_(name: str, value: str) -> None:
-    """Set NAME to VALUE."""
+    """Set NAME to VALUE. A model or a theme that does not exist is an error."""
+    if check := _TRIED.get(name):
+        check(value)
     echo(f"{name} = {_toml(set_config(name, value))}", err=True)
 
 
@@ -116,6 +121,45 @@ def edit() -> None:
         write_atomic(file, _FIRST)
     click.edit(filename=str(file))
     check_config()
+
+
+def _shell_lines(value: Any) -> list[str]:
+    """Return a value as a shell wants it: true, false, a number, or one line for each word."""
+    if isinstance(value, list):
+        return [line for each in value for line in _shell_lines(each)]
+    return [value if isinstance(value, str) else _toml(value)]
+
+
+def _try_model(value: str) -> None:
+    """Raise UnknownModel or BadThinking; say what a short or an unknown name is taken for."""
+    from ...client import plan
+
+    if holds_secret(value):
+        return  # set_config rejects it, and nothing of it is printed
+    for note in plan(value).adjustments:
+        if note.what == "model":
+            say(f"{note.why} ({note.code})")
+
+
+def _try_theme(value: str) -> None:
+    names = theme_names()
+    if names and value not in names:
+        raise BadConfig(f"unknown theme {value!r}; use {' '.join(names)}")
+
+
+_TRIED = {"model": _try_model, "theme": _try_theme}
+
+
+def theme_names() -> tuple[str, ...]:
+    """Return the themes of the chat; none if it is not installed."""
+    try:
+        from textual.theme import BUILTIN_THEMES
+    except ImportError:
+        return ()
+    from ...tui import theme_of
+
+    ours = (theme_of({}), theme_of({"COLORFGBG": "0;15"}))
+    return (*ours, *sorted(BUILTIN_THEMES))
 
 
 def _toml(value: Any) -> str:

@@ -1,19 +1,21 @@
 """``doctor``: checks this machine, or what a handoff of a thread would lose."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
 
 import click
 import msgspec
 
 from ...canon import Json
 from ...client import HealthCheck, load_catalog, run_checks
-from ...store import StoredMessage
+from ...store import StoredMessage, load_settings
 from ...thinking import Policy
 from ..command import examples, json_option, parse_policy, policy_option, print_json
 from ..output.echo import echo, style_text
 from ..output.thread_tables import open_threads
 from .completion import model as models
 from .completion import thread as threads
+from .config import theme_names
 
 _MARKS = {True: ("✓", "green"), False: ("✗", "red"), None: ("·", "bright_black")}
 
@@ -48,11 +50,23 @@ def doctor(
         _handoff(thread or "last", target, policies, as_json=as_json)
         return 0
     found = run_checks()
+    if not any(each.check == "config" and each.ok is False for each in found):
+        found = (*found, *_check_theme())
     if as_json:
         print_json({"findings": [msgspec.to_builtins(finding) for finding in found]})
     else:
         _print(found)
     return 1 if any(finding.ok is False for finding in found) else 0
+
+
+def _check_theme() -> Iterator[HealthCheck]:
+    names = theme_names()
+    chosen = os.environ.get("PONDERO_THEME", "").lower() or load_settings().theme
+    if chosen and names:
+        ok = chosen in names
+        fix = None if ok else f"pondero config set theme {names[0]}"
+        value = chosen if ok else f"there is no theme {chosen!r}"
+        yield HealthCheck("theme", ok=ok, value=value, fix=fix)
 
 
 def _print(found: tuple[HealthCheck, ...]) -> None:

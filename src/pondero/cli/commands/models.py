@@ -1,4 +1,4 @@
-"""``models``: lists the catalog; ``--refresh`` compares it with another list of models."""
+"""``models``: searches the catalog; ``--refresh`` compares it with another list of models."""
 
 import sys
 from collections.abc import Mapping
@@ -13,6 +13,7 @@ from ...catalog import (
     Catalog,
     CatalogComparison,
     Lookup,
+    ModelEntry,
     PublicList,
     add_user_files,
     compare_lists,
@@ -20,10 +21,11 @@ from ...catalog import (
     provider_map,
     read_listing,
     rows_to_add,
+    search_models,
 )
 from ...client import load_catalog
 from ...client import models as list_models
-from ...errors import BadCatalog, BadParameter, ServiceError
+from ...errors import BadCatalog, BadParameter, ServiceError, UnknownModel
 from ...store import append_models, models_file, write_models
 from ..command import examples, print_json
 from ..output.catalog_diff import count_differences, print_comparison
@@ -31,6 +33,7 @@ from ..output.echo import echo
 from . import completion
 
 _OK = 200
+_SHOWN = 20  # models that a search prints: they fit on a screen
 _LIST = "https://models.dev/api.json"
 
 
@@ -45,18 +48,23 @@ class Flags(TypedDict):
 
 @click.command(
     epilog=examples(
+        "pondero models opus                        what the word means, and all that have it",
+        "pondero models flash google                models that fit both words",
+        "pondero models free tools                  that cost nothing and take tools",
         "pondero models --provider anthropic",
         "pondero models --json | jq '.models[].id'",
         "pondero models --refresh                   what models.dev says otherwise",
         "pondero models --refresh list.json --write    take over what is new",
     )
 )
+@click.argument("words", nargs=-1, metavar="[WORD]...", shell_complete=completion.model)
 @click.option(
     "--provider",
     metavar="P",
     help="Only this provider's models.",
     shell_complete=completion.provider,
 )
+@click.option("--all", "whole", is_flag=True, help="Print every model that fits.")
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 @click.option(
     "--refresh",
@@ -74,15 +82,32 @@ class Flags(TypedDict):
     help="With --refresh: exit with an error if any difference is unexplained.",
 )
 def models(
-    *, provider: str | None, as_json: bool, refresh: str | None, **flags: Unpack[Flags]
+    words: tuple[str, ...],
+    *,
+    provider: str | None,
+    whole: bool,
+    as_json: bool,
+    refresh: str | None,
+    **flags: Unpack[Flags],
 ) -> None:
-    """List the models the catalog knows, and what each can do."""
+    """List the short names of models, or the models that fit every WORD.
+
+    A WORD is a part of a name, a product line, a provider, or one of these: local free thinks
+    tools batch.
+    """
     if refresh is not None:
+        if words:
+            raise click.UsageError("--refresh compares the whole catalog; take the words away")
         _refresh(refresh, provider=provider, as_json=as_json, flags=flags)
         return
     if any(flags.values()):
         raise click.UsageError("--write, --force, --yes and --check go with --refresh")
-    entries = list_models(provider)
+    if not words and provider is None and not whole and not as_json:
+        from ..output.tables import print_short_names
+
+        print_short_names(load_catalog())
+        return
+    entries = _find(words, provider)
     if as_json:
         listed = load_catalog().catalog.listed
         source = {"name": listed.name, "date": listed.date} if listed else None
@@ -92,9 +117,26 @@ def models(
     if not entries:
         echo(f"no names are listed for {provider}: it takes any, {provider}:NAME", err=True)
         return
-    from ..output.tables import print_models
+    from ..output.tables import print_found, print_models
 
-    print_models(entries)
+    if words:
+        print_found(entries if whole else entries[:_SHOWN], of=len(entries))
+    else:
+        print_models(entries)
+
+
+def _find(words: tuple[str, ...], provider: str | None) -> list[ModelEntry]:
+    """Return the models of a provider that fit all words, in the catalog's order without words."""
+    entries = list_models(provider)
+    if not words:
+        return entries
+    found = search_models(load_catalog(), words)
+    found = [entry for entry in found if provider in (None, entry.provider.name)]
+    if found:
+        return found
+    said, close = " ".join(words), load_catalog().close("-".join(words))
+    guess = f"did you mean {' or '.join(map(repr, close))}? " if close else ""
+    raise UnknownModel(f"no model fits {said!r}; {guess}'pondero models --all' lists all")
 
 
 def _refresh(where: str, *, provider: str | None, as_json: bool, flags: Flags) -> None:

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from ...errors import PonderoError
+from ...extras import install_hint
 from ...store import UsageTotal, format_dollars, load_catalog, write_atomic
 from ..command import (
     check_free,
@@ -328,7 +329,7 @@ def print_plot(rows: Sequence[StatsRow], title: str) -> None:
     try:
         import plotext
     except ImportError:
-        echo("a plot needs plotext: pip install 'pondero[tui]'", err=True)
+        echo(f"a plot needs plotext: {install_hint('tui')}", err=True)
         return
     shown = list(reversed(rows[:_MOST]))
     counts = [

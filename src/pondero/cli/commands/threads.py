@@ -1,7 +1,9 @@
-"""``threads``: lists, shows, searches, exports, imports and deletes saved threads."""
+"""``threads``: lists, shows, searches, exports, imports, deletes and repairs saved threads."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from time import monotonic, time
 from typing import BinaryIO
 
 import click
@@ -10,6 +12,7 @@ from ...canon import escape_controls
 from ...errors import UnknownThread
 from ...store import (
     Thread,
+    Threads,
     from_jsonl,
     redact_secrets,
     to_html,
@@ -17,6 +20,7 @@ from ...store import (
     to_markdown,
     write_atomic,
 )
+from ...store import salvage as read_damaged
 from ..command import CommandGroup, check_free, examples, force_option, json_option, print_json
 from ..output.echo import echo, style_text
 from ..output.thread_tables import (
@@ -28,6 +32,7 @@ from ..output.thread_tables import (
 )
 from . import completion
 
+_MOMENT = 1.0  # seconds
 _FORMS = {"md": "markdown", "markdown": "markdown", "jsonl": "jsonl", "html": "html", "htm": "html"}
 
 
@@ -39,6 +44,7 @@ _FORMS = {"md": "markdown", "markdown": "markdown", "jsonl": "jsonl", "html": "h
         'pondero threads search "eiffel tower"',
         "pondero threads export last --to talk.html",
         "pondero threads import talk.jsonl",
+        "pondero threads prune --older 90d",
     ),
 )
 def threads() -> None:
@@ -106,9 +112,12 @@ def show(thread: str, *, last: int | None, thinking: bool, as_json: bool) -> Non
 )
 @json_option
 def search(words: tuple[str, ...], *, limit: int, as_json: bool) -> None:
-    """Search titles and messages for WORDS; all of them must be there."""
+    """Search titles and messages for WORDS; all of them must be there.
+
+    Thinking, tool calls and their results are searched too.
+    """
     with open_threads() as shelf:
-        found = shelf.find(" ".join(words), limit=limit)
+        found = shelf.find(" ".join(words), limit=limit, progress=_tell_progress(monotonic()))
     if as_json:
         places = [
             {"thread": each.thread.id, "title": each.thread.title, "number": each.number}
@@ -213,6 +222,81 @@ def delete(ids: tuple[str, ...], *, yes: bool) -> None:
             except UnknownThread:  # another program deleted it, or it was named twice
                 continue
             echo(f"deleted {thread.id}", err=True)
+
+
+@threads.command(
+    epilog=examples(
+        "pondero threads prune --older 90d --dry-run",
+        "pondero threads prune --older 1y --yes",
+    )
+)
+@click.option(
+    "--older", required=True, metavar="AGE", help="Last used longer ago than this: 90d, 12w, 1y."
+)
+@click.option("--dry-run", is_flag=True, help="Only list them.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def prune(*, older: str, dry_run: bool, yes: bool) -> None:
+    """Delete the threads that were not used for some time."""
+    before = time() - _parse_age(older)
+    with open_threads() as shelf:
+        found = [each for each in shelf.list(limit=None) if each.updated < before]
+        if not found:
+            echo(f"no thread was last used more than {older} ago", err=True)
+            return
+        if dry_run:
+            print_threads(found)
+            return
+        if not yes:
+            _confirm(f"delete {len(found):,} threads that were not used for {older}?")
+        deleted = shelf.prune(before=before)
+        echo(f"deleted {len(deleted):,} threads; {_compact(shelf)}", err=True)
+
+
+@threads.command(epilog=examples("pondero threads compact"))
+def compact() -> None:
+    """Give the disk space of deleted threads back."""
+    with open_threads() as shelf:
+        echo(_compact(shelf), err=True)
+
+
+@threads.command(epilog=examples("pondero threads salvage ~/threads.db.broken-20261117-101500"))
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def salvage(file: Path) -> None:
+    """Read back what is left of a damaged file of threads."""
+    with open_threads() as shelf:
+        found = read_damaged(file, shelf)
+    lost = f"; {found.lost:,} rows could not be read" if found.lost else ""
+    echo(f"{found.messages:,} messages in {len(found.threads):,} threads were read back{lost}")
+    done = file.with_name(file.name.replace(".broken-", ".salvaged-"))
+    if done != file:
+        file.rename(done)
+        echo(f"the damaged file is now {done}; delete it when you need no more of it", err=True)
+
+
+_UNITS = {"d": 1, "w": 7, "m": 30, "y": 365}
+
+
+def _parse_age(text: str) -> float:
+    """Return an age as seconds; raises UsageError."""
+    number, unit = text[:-1], text[-1:]
+    if unit not in _UNITS or not (number.isascii() and number.isdecimal()):
+        raise click.UsageError(f"invalid --older {text!r}; use a number and d, w, m or y, as 90d")
+    return int(number) * _UNITS[unit] * 86_400.0
+
+
+def _compact(shelf: Threads) -> str:
+    before, after = shelf.compact()
+    return f"{shelf.path} had {before / 1e6:,.1f} MB and now has {after / 1e6:,.1f} MB"
+
+
+def _tell_progress(began: float) -> Callable[[int, int], None]:
+    """Return what says on stderr that the index is being built, if it takes more than a moment."""
+
+    def tell(done: int, whole: int) -> None:
+        if monotonic() - began > _MOMENT:
+            echo(f"making the index for searches: {done:,} of {whole:,} messages", err=True)
+
+    return tell
 
 
 def _title(thread: Thread) -> str:

@@ -36,6 +36,16 @@ def echo(
     click.echo(line, err=err, nl=nl, color=True)  # click would take colours out of each piece alone
 
 
+def say(text: str) -> None:
+    """Print a remark on stderr; on a terminal no word of it is cut in two."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        import shutil
+        from textwrap import fill
+
+        text = fill(text, shutil.get_terminal_size().columns or _USUAL, break_on_hyphens=False)
+    echo(style_text(text, fg="yellow"), err=True)
+
+
 def narrow() -> int | None:
     """Return the width of a terminal that is narrower than most; None for others, and a pipe."""
     import shutil
@@ -107,6 +117,8 @@ def _width_of(stream: TextIO) -> int:
     import os
 
     try:
-        return int(os.environ.get("COLUMNS") or 0) or os.get_terminal_size(stream.fileno()).columns
+        said = int(os.environ.get("COLUMNS") or 0)
+        # A terminal of a serial line or a script may say that it has no columns.
+        return said or os.get_terminal_size(stream.fileno()).columns or _USUAL
     except (OSError, ValueError):
         return _USUAL

@@ -12,11 +12,12 @@ from markdown_it import MarkdownIt
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.live import Live
 from rich.live_render import LiveRender
-from rich.markdown import CodeBlock, Heading, Markdown, MarkdownElement
+from rich.markdown import CodeBlock, Heading, Markdown, MarkdownElement, TableElement
 from rich.padding import Padding
 from rich.segment import Segment
 from rich.spinner import Spinner
 from rich.syntax import Syntax
+from rich.table import Table
 from rich.text import Text
 
 from ...canon import Event, ThinkingDelta, UsageUpdate, escape_controls
@@ -25,6 +26,7 @@ from .tables import Screen
 _OFTEN = 0.05  # seconds between two drawings, at least
 _SHARE = 4  # a long block is drawn more rarely, so that drawing takes a fifth of the time at most
 _SOON = 0.3  # seconds after which a wait is worth a word
+_COLUMN = 8  # characters that a column of a table needs, its space included
 _LETTERS_A_TOKEN = 4  # as the chat guesses, until the service has counted
 
 
@@ -49,6 +51,25 @@ class _Code(CodeBlock):
         yield Padding(syntax, (0, 2))
 
 
+class _Table(TableElement):
+    """A table; one with too many columns for the terminal is printed as records."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        heads = self.header.row.cells if self.header and self.header.row else []
+        if len(heads) * _COLUMN <= options.max_width or self.body is None:
+            yield from super().__rich_console__(console, options)
+            return
+        for number, row in enumerate(self.body.rows):
+            record = Table.grid(padding=(0, 2, 0, 0))
+            record.add_column(style="markdown.table.header", overflow="fold")
+            record.add_column(overflow="fold")
+            for head, cell in zip(heads, row.cells, strict=False):
+                record.add_row(head.content, cell.content)
+            if number:
+                yield Text()
+            yield record
+
+
 class _Document(Markdown):
     """Markdown from a model: links are printed as words and an address, not as escape codes."""
 
@@ -57,6 +78,7 @@ class _Document(Markdown):
         "heading_open": _Heading,
         "fence": _Code,
         "code_block": _Code,
+        "table_open": _Table,
     }
 
     def __init__(self, text: str) -> None:

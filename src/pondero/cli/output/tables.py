@@ -12,9 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from ...canon import escape_controls
-from ...catalog import ModelEntry
+from ...catalog import Lookup, ModelEntry
 from ...thinking import DEPTH, LEVELS, Plan, describe_intent, parse_intent
-from .echo import narrow
+from .echo import echo, narrow
 
 _Row = tuple[str | Text, ...]
 
@@ -131,6 +131,41 @@ def print_models(entries: Iterable[ModelEntry]) -> None:
         console.print(shown)
 
 
+def print_found(entries: Sequence[ModelEntry], *, of: int) -> None:
+    """Print models by their full names, the best first, and how many there are in all."""
+    screen = Screen()
+    rows = [(each.id, _format_levels(each), _format_off(each)) for each in entries]
+    [drawn] = _fit_tables(screen, ("model", "levels", "off"), [rows], whole="model")
+    screen.print(drawn)
+    if len(entries) < of:
+        echo(f"{len(entries)} of {of:,} models; --all prints the others", err=True)
+
+
+def print_short_names(lookup: Lookup) -> None:
+    """Print the short names of one word, each with the model it means, and how to find others."""
+    screen, names = Screen(), dict[str, list[str]]()
+    for name, short in lookup.short_names.items():
+        if "-" not in name:
+            names.setdefault(short.id, []).append(name)
+    entries = [lookup.entry(id) for id in names]
+    entries.sort(key=lambda entry: list(lookup.catalog.providers).index(entry.provider.name))
+    rows = [(" ".join(names[each.id]), each.id, _format_levels(each)) for each in entries]
+    [drawn] = _fit_tables(screen, ("name", "means", "levels"), [rows], whole="means")
+    screen.print(drawn)
+    known, providers = len(lookup.entries()), len(lookup.catalog.providers)
+    echo(f"{known:,} models of {providers} providers are known:")
+    for line in _WAYS:
+        echo(f"  {line}")
+
+
+_WAYS = (
+    "pondero models WORD...         those that fit every word, the best first",
+    "pondero models --provider P    those of one provider",
+    "pondero models --all           all of them",
+    "pondero levels MODEL           what each level becomes there",
+)
+
+
 def table(*columns: str) -> Table:
     """Return a table with these columns, the first of them in colour."""
     made = Table(box=SIMPLE_HEAD, pad_edge=True)
@@ -141,17 +176,20 @@ def table(*columns: str) -> Table:
 
 
 def _fit_tables(
-    screen: Screen, columns: Sequence[str], groups: Sequence[Sequence[_Row]]
+    screen: Screen, columns: Sequence[str], groups: Sequence[Sequence[_Row]], *, whole: str = ""
 ) -> Sequence[RenderableType]:
+    """Return tables, or blocks if a narrow terminal would cut words; ``whole`` is never broken."""
     tables = []
     for rows in groups:
         tables.append(made := table(*columns))
+        for column in made.columns:
+            column.no_wrap = column.header == whole
         for row in rows:
             made.add_row(*row)
-    whole = (
+    uncut = (
         _is_whole(screen, made, (columns, *rows)) for made, rows in zip(tables, groups, strict=True)
     )
-    if narrow() is None or all(whole):
+    if narrow() is None or all(uncut):
         return tables
     return [Group(Text(), *(_block(columns, row) for row in rows), Text()) for rows in groups]
 

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from ...canon import LevelUpdate, Text, Thinking, ToolCall, ToolResult, dump_json, escape_controls
+from ...errors import StoreError
 from ...store import (
     StoredMessage,
     Thread,
@@ -26,11 +27,21 @@ from .echo import echo, style_text
 
 @contextmanager
 def open_threads() -> Iterator[Threads]:
-    """Open the user's threads; warn on stderr if a damaged file was moved aside."""
+    """Open the user's threads; say on stderr what was moved aside, and what was recovered."""
     with Threads.open() as threads:
         if threads.notice:
             warn(threads.notice)
+        for thread in _recover(threads):
+            title = escape_controls(thread.title)
+            warn(f"a turn that was cut off is saved in thread {thread.id} ({title})")
         yield threads
+
+
+def _recover(threads: Threads) -> tuple[Thread, ...]:
+    try:
+        return threads.recover_turns()
+    except StoreError:  # what can only be read is read
+        return ()
 
 
 def thread_json(thread: Thread) -> dict[str, Any]:

@@ -16,7 +16,7 @@ _WORDS = {0: ("right", "green"), 1: ("wrong", "red")}
 @click.command(
     epilog=examples(
         "pondero sweep grade --judge numeric --target 0.5 --answer '50%'",
-        "pondero sweep grade --judge choice --choices 'x|y' --target B --answer b",
+        "pondero sweep grade --judge choice --target B --answer 'option b'",
         "pondero sweep grade --judge python:checks:same --answer - < answer.txt",
     )
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from ...extras import install_hint
 from ..output.echo import echo
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def print_plot(results: "SweepResults") -> None:
     try:
         import plotext
     except ImportError:
-        echo("a plot needs plotext: pip install 'pondero[tui]'", err=True)
+        echo(f"a plot needs plotext: {install_hint('tui')}", err=True)
         return
     width = min(_MOST, shutil.get_terminal_size().columns)
     if width < _LEAST:

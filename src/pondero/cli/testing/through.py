@@ -31,7 +31,8 @@ _PATIENCE = 0.2  # seconds between two looks whether the gateway is there
     "fronts",
     multiple=True,
     metavar="API",
-    help="A client API: messages, responses, chat or gemini; may be repeated. Default: all.",
+    help="A client API: messages, responses, chat, gemini or interactions; may be repeated. "
+    "Default: the first four.",
 )
 @click.option(
     "--model",

@@ -402,7 +402,8 @@ class Chat(_Chat[Client]):
     def stream(self, prompt: Prompt, *, keep: bool = False, **options: Unpack[ChatOptions]) -> Turn:
         """Send a prompt and return the events of the turn, over all its exchanges.
 
-        ``keep``: the history keeps the messages so far of a turn that is cut off or closed early.
+        ``keep``: the history keeps what came of a turn that is cut off or closed early, if anything
+        did: the question, and the answer so far, even if it is thinking only.
         """
         check_options(options)
         attachments = parse_attachments(options.pop("attachments", None))
@@ -499,7 +500,8 @@ class AsyncChat(_Chat[AsyncClient]):
     ) -> AsyncTurn:
         """Send a prompt and return the events of the turn, over all its exchanges.
 
-        ``keep``: the history keeps the messages so far of a turn that is cut off or closed early.
+        ``keep``: the history keeps what came of a turn that is cut off or closed early, if anything
+        did: the question, and the answer so far, even if it is thinking only.
         """
         check_options(options)
         attachments = parse_attachments(options.pop("attachments", None))

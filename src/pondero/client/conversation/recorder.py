@@ -3,7 +3,8 @@
 ``pondero ask`` and the terminal chat feed it the events of a turn.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 from msgspec import Struct
 
@@ -21,7 +22,8 @@ class ExchangeTiming(Struct, frozen=True):
 class TurnRecorder:
     """Feed it the events of a turn; ``laps`` are the exchanges that have ended.
 
-    ``paid``: a service answers, not the emulator or a cassette.
+    ``paid``: a service answers, not the emulator or a cassette. ``waited``: the seconds in which
+    somebody decided whether a tool may run; they are part of no exchange.
     """
 
     def __init__(self, clock: Callable[[], float], *, paid: bool = True) -> None:
@@ -30,6 +32,24 @@ class TurnRecorder:
         self._clock = clock
         self._began = clock()
         self._first: float | None = None
+        self.waited: float = 0.0
+        self._waits = 0
+        self._wait_began = 0.0
+
+    @contextmanager
+    def approval(self) -> Iterator[None]:
+        """Count no time while somebody decides; decisions may overlap."""
+        if not self._waits:
+            self._wait_began = self._clock()
+        self._waits += 1
+        try:
+            yield
+        finally:
+            self._waits -= 1
+            if not self._waits:
+                waited = self._clock() - self._wait_began
+                self.waited += waited
+                self._began += waited
 
     def feed(self, event: Event) -> None:
         """Add one event."""

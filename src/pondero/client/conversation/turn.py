@@ -16,6 +16,7 @@ from ...canon import (
     Part,
     Reply,
     Text,
+    Thinking,
     ToolCall,
     ToolResult,
     V,
@@ -23,6 +24,7 @@ from ...canon import (
 )
 from ...errors import UsageError
 from ...exchange import Shows
+from ...store import interrupted_result
 from ...thinking import Adjustment
 from ..thinking_text import TextReaders
 from ..tools.tools import Tools
@@ -109,21 +111,19 @@ class _Turn(Generic[E, V]):
         """Add the results of the calls, in order."""
         self.added.append(Message("user", tuple(results)))
 
+    @property
+    def so_far(self) -> tuple[Message, ...]:
+        """Return the messages of the turn as they are now, with the one that is arriving."""
+        arriving = None if self.current is None else self.current()
+        return (*self.added, *_arrived(arriving))
+
     def messages_to_keep(self, partial: Message | None) -> tuple[Message, ...]:
-        """Return the messages to keep of a turn that was cut off; empty without an answer."""
-        kept = self.added
-        if partial is not None and (parts := _answer_parts(partial)):
-            kept = [*kept, Message("assistant", parts, partial.origin)]
-        while kept and kept[-1].role == "user" and len(kept) <= self._prompt:
-            kept = kept[:-1]
+        """Return the messages to keep of a turn that was cut off; empty if nothing came."""
+        kept = [*self.added, *_arrived(partial)]
         if len(kept) <= self._prompt:
             return ()
-        last = kept[-1]
-        if last.role == "assistant" and last.tool_calls:
-            kept = [
-                *kept,
-                Message("user", tuple(_interrupted_result(call) for call in last.tool_calls)),
-            ]
+        if kept[-1].role == "assistant" and (calls := kept[-1].tool_calls):
+            kept.append(Message("user", tuple(map(interrupted_result, calls))))
         return tuple(kept)
 
     def _runs(self, reply: Reply) -> bool:
@@ -216,16 +216,15 @@ def _add_notes(reply: Reply[V], news: tuple[Adjustment, ...]) -> Reply[V]:
     return replace(reply, plan=replace(plan, adjustments=(*plan.adjustments, *news)))
 
 
-def _answer_parts(partial: Message) -> tuple[Part, ...]:
-    """Return the parts up to the last text or call: thinking alone is not an answer."""
-    parts = list(partial.parts)
-    while parts and not isinstance(parts[-1], ToolCall):
-        if isinstance(parts[-1], Text) and parts[-1].text.strip():
-            break
+def _arrived(partial: Message | None) -> tuple[Message, ...]:
+    """Return what arrived of a message: nothing, or the message without empty parts at its end."""
+    parts = list(partial.parts) if partial is not None else []
+    while parts and _is_empty(parts[-1]):
         parts.pop()
-    return tuple(parts)
+    return (Message("assistant", tuple(parts), partial.origin),) if partial and parts else ()
 
 
-def _interrupted_result(call: ToolCall) -> ToolResult:
-    reason = Text("interrupted before it was run")
-    return ToolResult(call.id, (reason,), error=True, name=call.name)
+def _is_empty(part: Part) -> bool:
+    if isinstance(part, Thinking):
+        return not (part.text.strip() or part.redacted)
+    return isinstance(part, Text) and not part.text.strip()

@@ -28,6 +28,7 @@ LARGEST = 32 * 1024 * 1024
 _SCHEMES = frozenset(("http", "https", "s3", "gs"))
 _LOCAL = frozenset(("", "localhost"))
 _USER = re.compile(r"[^:]+://[^/?#]*@")
+_CONTROLS = re.compile(r"[\x01-\x06\x0e-\x1a\x1c-\x1f\x7f-\x9f]")
 _TICKS = re.compile("`{3,}")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")  # one letter alone is a drive: C:\chart.png
 
@@ -136,16 +137,18 @@ def _part(data: bytes, name: str | None, media_type: str | None) -> Attachment:
         raise BadParameter(message)
     _check_size(len(data), label)
     kind = media_type or _type_from_bytes(data)
-    if kind is None and (text := _text(data)) is not None:
+    named = _type_from_name(name)
+    is_medium = named is not None and not named.startswith("text/")
+    if kind is None and (text := decode_text(data, only_unicode=is_medium)) is not None:
         return fence_text(text, name)
-    kind = kind or _type_from_name(name)
+    kind = kind or named
     if kind is None:
         message = (
             f"the type of {label} is unknown; "
             "set it with pondero.attachment(source, media_type=...)"
         )
         raise BadParameter(message)
-    if kind.startswith("text/") and (text := _text(data)) is not None:
+    if kind.startswith("text/") and (text := decode_text(data)) is not None:
         return fence_text(text, name)
     return Image(kind, data) if kind.startswith("image/") else Blob(kind, data, name=name)
 
@@ -161,13 +164,23 @@ def _type_from_name(name: str | None) -> str | None:
     return guess_type(name)[0] if name else None
 
 
-def _text(data: bytes) -> str | None:
-    encoding = "utf-16" if data.startswith(_UTF_16) else "utf-8-sig"
-    try:
-        text = data.decode(encoding)
-    except UnicodeDecodeError:
-        return None
-    return None if "\0" in text else text
+def decode_text(data: bytes, *, only_unicode: bool = False) -> str | None:
+    """Return bytes as text, by one rule for files and for piped input; None for other bytes.
+
+    UTF-16 is known by its mark. What is not UTF-8 is Windows-1252, of which Latin-1 is a part,
+    unless it has control characters that no text has, or ``only_unicode`` is wanted.
+    """
+    encodings = ("utf-16",) if data.startswith(_UTF_16) else ("utf-8-sig", "cp1252")
+    if only_unicode:
+        encodings = encodings[:1]
+    for encoding in encodings:
+        try:
+            text = data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        is_text = "\0" not in text and (encoding != "cp1252" or not _CONTROLS.search(text))
+        return text if is_text else None
+    return None
 
 
 def fence_text(text: str, name: str | None) -> Text:

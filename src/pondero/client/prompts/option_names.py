@@ -12,7 +12,7 @@ _OURS: dict[str, str] = {
         "max_completion_tokens max_output_tokens max_new_tokens max_tokens_to_sample num_predict "
         "maxTokens maxOutputTokens"
     ),
-    "prompt": "messages input contents question",
+    "prompt": "messages input contents question history",
     "system": "system_prompt system_instruction system_message instructions systemInstruction",
     "output": (
         "response_format response_schema response_model response_json_schema output_type "
@@ -24,7 +24,7 @@ _OURS: dict[str, str] = {
     "tool_choice": "function_call tool_config toolConfig",
     "max_steps": "max_turns max_iterations max_tool_calls chain_limit",
     "seed": "random_seed",
-    "attachments": "images files documents",
+    "attachments": "images files documents image file document audio media",
     "headers": "extra_headers",
     "extras": (
         "extra_body provider_options frequency_penalty presence_penalty logit_bias logprobs "
@@ -46,6 +46,7 @@ _ELSEWHERE: dict[str, str] = {
     "api_key": "use Client(keys={provider: key})",
     "base_url": "use Client(urls={provider: url})",
     "api_base": "use Client(urls={provider: url})",
+    "retry": "use retries for values that do not fit, and Client(retry=...) for failures",
     "max_retries": "use Client(retry=Retry(attempts=...))",
     "num_retries": "use Client(retry=Retry(attempts=...))",
     "fallbacks": "give a list of models",

@@ -4,7 +4,7 @@ The answer is always checked against the original type or schema, whatever the s
 """
 
 from collections.abc import Mapping
-from types import UnionType
+from types import FunctionType, UnionType
 from typing import Any
 
 from msgspec.structs import replace
@@ -45,6 +45,9 @@ def parse_output(given: Any) -> OutputFormat | None:
         return OutputFormat()
     if isinstance(given, Mapping):
         return OutputFormat(dict(given))
+    if isinstance(given, str | FunctionType):
+        what = f"the text {given!r}" if isinstance(given, str) else "a function"
+        raise BadParameter(f"output is a type or a JSON schema, not {what}; pass the class itself")
     return OutputFormat(make_schema(given), getattr(given, "__name__", "answer"))
 
 

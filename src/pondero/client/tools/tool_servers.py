@@ -22,6 +22,7 @@ from msgspec import Struct
 
 from ...canon import Blob, Image, Json, Text
 from ...errors import MissingExtra, PonderoError, Timeout, Unreachable
+from ...extras import install_hint
 from ...store import ServerLike, ToolServer, expand_variables, redact_secrets, resolve_tool_server
 from ...transport import in_trio, run_in_thread
 from ..prompts.attachments import fence_text
@@ -248,7 +249,7 @@ async def _connect(spec: ToolServer, said: IO[str]) -> "AsyncIterator[Client]":
         from mcp.client.stdio import stdio_client  # noqa: PLC0415 - an extra
         from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415 - an extra
     except ImportError:
-        raise MissingExtra("MCP servers need mcp; pip install 'pondero[mcp]'") from None
+        raise MissingExtra(f"MCP servers need mcp; {install_hint('mcp')}") from None
     _silence()
     if spec.url is not None:
         import httpx2  # noqa: PLC0415 - mcp's HTTP library

@@ -123,6 +123,8 @@ def check_levels(front: Any, cell: MatrixCell) -> None:
 
 def check_off(front: Any, cell: MatrixCell) -> None:
     """Off arrives as off, or as the least that the model has; no thinking comes back."""
+    if not front.has_off:
+        raise NotApplicable("this client API has no word for off")
     answer = ask_through(front, cell, front.user("What is 17 * 23?"), "off")
     require("391" in answer.text, f"the text: expected 391, got {answer.text!r}")
     read, wanted = cell.referee.read(), plan(f"{cell.back.model}/off")

@@ -105,12 +105,13 @@ def parse_matrix_models(texts: Sequence[str]) -> dict[str, Back]:
 
 
 def check_fronts(names: Sequence[str]) -> tuple[type[Front], ...]:
-    """Return the client APIs of these names; without names, all of them."""
+    """Return the client APIs of these names; without names, the usual ones."""
     for name in names:
         if name not in FRONTS:
             message = f"--front {name}: there is no such client API; use {' '.join(FRONTS)}"
             raise BadParameter(message)
-    return tuple(FRONTS[name] for name in dict.fromkeys(names or FRONTS))
+    usual = [name for name, front in FRONTS.items() if front.is_usual]
+    return tuple(FRONTS[name] for name in dict.fromkeys(names or usual))
 
 
 def run_through(

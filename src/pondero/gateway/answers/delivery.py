@@ -10,7 +10,9 @@ from ...errors import PonderoError
 from ...exchange import Emit, flow, list_keys
 from ...transport import AsyncShell
 from ..levels.level_rules import show_sent
+from ..levels.level_window import keep_level_window
 from ..observability.request_record import RequestRecord
+from ..quotas.output_bound import count_answers
 from ..quotas.prompt_bound import find_prompt_bound
 from ..quotas.usage_meter import MeteredTransport
 from ..requests.attempt import Attempt
@@ -20,7 +22,8 @@ from ..requests.routed_request import RoutedRequest
 from ..requests.stored_ids import GivenIdRecorder
 from ..server.context import GatewayContext
 from ..signatures.restore import cache_items
-from .exhaustion import EXHAUSTED, make_retry
+from .exhaustion import EXHAUSTED, asks_again, make_retry
+from .held_beginning import HeldBeginning
 from .key_filter import KeyFilter
 from .response_writer import ResponseWriter
 
@@ -48,31 +51,30 @@ async def deliver(
     timeouts = gateway.timeouts if stream else gateway.timeouts.whole()
     shell = AsyncShell(steps, delivery.transport, timeouts)
     try:
-        if stream:
-            await delivery.stream(shell)
-            return
-        reply = await delivery.read(shell)
-        retry = make_retry(gateway, routed, attempt, reply)
-        if retry is None or not await _deliver_retry(gateway, *retry, writer, record):
-            await delivery.whole(reply)
+        reply = await (delivery.stream(shell) if stream else delivery.read(shell))
+        if delivery.is_seen or not await _ask_again(delivery, reply):
+            await (delivery.end_stream(reply) if stream else delivery.whole(reply))
     finally:
         writer.is_ending = bool  # the method would keep the delivery, which keeps the writer
         await shell.aclose()
         await delivery.record_ids()  # also those of a stream that broke off
 
 
-async def _deliver_retry(
-    gateway: GatewayContext,
-    routed: RoutedRequest,
-    attempt: Attempt,
-    writer: ResponseWriter,
-    record: RequestRecord,
-) -> bool:
-    """Ask again; return whether that was answered: else the client gets the first answer."""
+async def _ask_again(delivery: "_Delivery", reply: Reply) -> bool:
+    """Ask again if an answer was all thinking; return whether that was answered.
+
+    Else the client gets the first answer.
+    """
+    gateway, writer = delivery.gateway, delivery.writer
+    retry = make_retry(gateway, delivery.routed, delivery.attempt, reply)
+    if retry is None or writer.left:
+        return False
+    routed, attempt = retry
     try:
-        await deliver(gateway, routed, attempt, writer, record)
+        attempt = await keep_level_window(gateway, routed, attempt)
+        await deliver(gateway, routed, attempt, writer, delivery.record)
     except PonderoError:
-        if writer.begun:
+        if writer.ended:
             raise
         return False
     return True
@@ -89,26 +91,31 @@ class _Delivery:
         writer: ResponseWriter,
         record: RequestRecord,
     ) -> None:
-        self._gateway = gateway
-        self._routed = routed
-        self._attempt = attempt
-        self._writer = writer
-        self._record = record
+        self.gateway = gateway
+        self.routed = routed
+        self.attempt = attempt
+        self.writer = writer
+        self.record = record
         exchange = attempt.exchange
         self._converter = attempt.path.convert(routed, exchange, gateway.transport_for(exchange))
-        self._given_ids = GivenIdRecorder(gateway, routed, exchange)
+        home = attempt.entry.id if attempt.path.keeps_ids else None
+        self._given_ids = GivenIdRecorder(gateway, routed, exchange, home=home)
         client = routed.call.requester.id
         self._kept_items = KeptItemRecorder(routed.service, routed.parsed, client)
         self._filter = KeyFilter(list_keys(exchange.http))
         self._adjustments: list[str] = []
+        self._held = HeldBeginning(
+            holds=asks_again(routed) and count_answers(routed, attempt.entry) == 1,
+            shows_thinking=self._converter.shows_thinking,
+        )
         self.transport = MeteredTransport(
             self._converter.transport, record.meter, routed, attempt.entry, exchange.plan
         )
 
     def note_plan(self) -> None:
         """Record what is asked, sent and adjusted."""
-        attempt, plan = self._attempt, self._attempt.exchange.plan
-        self._record.note(
+        attempt, plan = self.attempt, self.attempt.exchange.plan
+        self.record.note(
             road=attempt.path.name,
             asked=attempt.level.requested,
             sent=show_sent(plan) if plan.level or plan.budget is not None else str(None),
@@ -128,7 +135,7 @@ class _Delivery:
     async def read(self, shell: AsyncShell) -> Reply:
         """Return the whole answer; the client has seen nothing of it."""
         # Services send the head of a whole answer when they have written it.
-        self._writer.is_ending = lambda: self.transport.has_head
+        self.writer.is_ending = lambda: self.transport.has_head
         while isinstance(step := await shell.next(), Emit):
             self._note_adjustments(step.events)
         if (call := self.transport.call) is not None:
@@ -143,46 +150,46 @@ class _Delivery:
         self._given_ids.take_whole(response.body)
         self._kept_items.take_whole(response.body)
         await self._cache(reply)
-        self._record.note_first()
+        self.record.note_first()
         response = add_response_headers(response, self._headers())
         clean = replace(
             response,
             headers=self._filter.headers(response.headers),
             body=self._filter.whole(response.body),
         )
-        await self._writer.whole(clean)
+        await self.writer.whole(clean)
 
-    async def stream(self, shell: AsyncShell) -> None:
-        writer, converter = self._writer, self._converter
-        headers = converter.ping_headers
-        ping = self._routed.service.ping if "event-stream" in headers["content-type"] else b""
-        writer.streams(headers, ping)
+    @property
+    def is_seen(self) -> bool:
+        """Return whether the client saw something of the answer, so that it must be this one."""
+        return self.routed.parsed.request.stream and self._held.is_open
+
+    async def stream(self, shell: AsyncShell) -> Reply:
+        """Write the events of an answer; what is held at its end waits for ``end_stream``."""
+        writer, converter, held = self.writer, self._converter, self._held
+        writer.streams(converter.ping_headers, self._ping)
         writer.is_ending = self._is_ending
         wrote = answers = False
         try:
             while isinstance(step := await shell.next(), Emit):
                 if not answers and (answers := _begins_answer(step.events)):
-                    self._record.note_first_answer()
+                    self.record.note_first_answer()
                 if not wrote:
-                    wrote = True
                     self._note_adjustments(step.events)
-                    self._record.note_first()
-                    if not writer.begun:
-                        sent = self._filter.headers({**converter.headers, **self._headers()})
-                        writer.streams(sent, ping)
+                    held.look(step.events)
                 # Drop the events before the wait: thousands of slow streams would keep them.
                 data, step = converter.feed(step.events), None
-                self._given_ids.feed(data)
-                self._kept_items.feed(data)
-                data = self._filter.feed(data)
-                await self.record_ids()  # before anybody can read them
-                await writer.write(data)
+                if not held.is_open:
+                    held.add(data)
+                if held.is_open:
+                    begins, wrote = not wrote, True
+                    await self._write(held.take() + data if begins else data, begins=begins)
                 del data
             data = await converter.end()
-            self._given_ids.feed(data)
-            self._kept_items.feed(data)
-            await self.record_ids()
-            await writer.write(self._filter.whole(data))
+            if held.is_open:
+                await self._write(data, begins=not wrote, ends=True)
+            else:
+                held.add(data)
         except PonderoError as error:
             if wrote:
                 await self._write_failure(error)
@@ -191,20 +198,49 @@ class _Delivery:
             if writer.begun and not writer.left and not writer.ended:  # the gateway stops
                 await self._write_failure(SHUTDOWN)
             raise
-        self._note_reply(step)
-        await self._cache(step)
-        await writer.end()
+        if (call := self.transport.call) is not None:
+            call.reply = step
+        return step
+
+    async def end_stream(self, reply: Reply) -> None:
+        """End a stream whose answer is complete; if it was held, all of it is written now."""
+        if not self._held.is_open:
+            self.note_plan()  # again, if a retry has failed
+            self._note_reply(reply)
+            await self._write(self._held.take(), begins=True, ends=True)
+        else:
+            self._note_reply(reply)
+        await self._cache(reply)
+        await self.writer.end()
+
+    @property
+    def _ping(self) -> bytes:
+        is_events = "event-stream" in self._converter.ping_headers["content-type"]
+        return self.routed.service.ping if is_events else b""
+
+    async def _write(self, data: bytes, *, begins: bool, ends: bool = False) -> None:
+        """Write some bytes of a stream; ``begins``: its head has not been written."""
+        if begins:
+            self.record.note_first()
+            if not self.writer.begun:
+                sent = self._filter.headers({**self._converter.headers, **self._headers()})
+                self.writer.streams(sent, self._ping)
+        self._given_ids.feed(data)
+        self._kept_items.feed(data)
+        data = self._filter.whole(data) if ends else self._filter.feed(data)
+        await self.record_ids()  # before anybody can read them
+        await self.writer.write(data)
 
     async def _write_failure(self, error: PonderoError) -> None:
         """End a stream that broke off with its error."""
-        routed = self._routed
+        routed = self.routed
         call = routed.call
         response = write_error(
-            error, call.client_dialect, routed.service, self._attempt.entry, id=call.id
+            error, call.client_dialect, routed.service, self.attempt.entry, id=call.id
         )
-        self._record.note(status=response.status, end="failed", reason=describe_reason(error))
-        await self._writer.write(self._filter.whole(self._converter.fail(response, error)))
-        await self._writer.end()
+        self.record.note(status=response.status, end="failed", reason=describe_reason(error))
+        await self.writer.write(self._filter.whole(self._converter.fail(response, error)))
+        await self.writer.end()
 
     def _note_adjustments(self, events: list[Event]) -> None:
         self._adjustments += (
@@ -213,11 +249,11 @@ class _Delivery:
 
     def _headers(self) -> dict[str, str]:
         """Return the headers that say what was asked, sent and adjusted."""
-        attempt = self._attempt
+        attempt = self.attempt
         plan = attempt.exchange.plan
         planned = [f"{note.code}:{note.what}" for note in plan.adjustments]
         headers = {
-            "x-pondero-id": self._routed.call.id,
+            "x-pondero-id": self.routed.call.id,
             "x-pondero-model": attempt.entry.id,
             "x-pondero-thinking": attempt.level.header(plan),
         }
@@ -227,7 +263,7 @@ class _Delivery:
 
     async def _cache(self, reply: Reply) -> None:
         """Cache the answer before its end is written: the next request may follow at once."""
-        routed = self._routed
+        routed = self.routed
         items: dict[str, bytes] = {}
         for answer in self._converter.make_cached_answers(reply):
             of_answer = cache_items(
@@ -238,15 +274,15 @@ class _Delivery:
             )
             items = {**of_answer, **items}  # of equal answers, the first is kept
         kept = self._kept_items.list_entries(self._find_prompt)
-        await self._gateway.memory.put({**items, **kept})
+        await self.gateway.memory.put({**items, **kept})
         await self.record_ids()
 
     async def record_ids(self) -> None:
         """Record whose the ids are that the client got."""
-        await self._given_ids.record(self._gateway)
+        await self._given_ids.record(self.gateway)
 
     def _find_prompt(self) -> int:
-        return find_prompt_bound(self._routed, self._attempt.entry)
+        return find_prompt_bound(self.routed, self.attempt.entry)
 
     def _note_reply(self, reply: Reply) -> None:
         if (call := self.transport.call) is not None:
@@ -255,7 +291,7 @@ class _Delivery:
         if reply.verdict == EXHAUSTED:
             codes.append(EXHAUSTED)
             self._adjustments.append(EXHAUSTED)  # a stream has sent its headers
-        self._record.note(finish=reply.finish, verdict=reply.verdict, adjustments=tuple(codes))
+        self.record.note(finish=reply.finish, verdict=reply.verdict, adjustments=tuple(codes))
 
 
 def _begins_answer(events: list[Event]) -> bool:

@@ -6,6 +6,7 @@ from ...canon import Reply
 from ...catalog import ModelEntry
 from ...errors import PonderoError
 from ...thinking import LEVELS, Adjustment
+from ..quotas.output_bound import count_answers
 from ..quotas.quota import find_quotas
 from ..requests.attempt import Attempt, make_attempt
 from ..requests.routed_request import RoutedRequest
@@ -15,20 +16,25 @@ EXHAUSTED, RETRIED = "exhausted", "exhausted_retry"
 """The codes of the two adjustments."""
 
 
+def asks_again(routed: RoutedRequest) -> bool:
+    """Return whether a route asks once more for an answer that is all thinking."""
+    route = routed.resolved.route
+    return route is not None and route.on_exhausted == "retry"
+
+
 def make_retry(
     gateway: GatewayContext, routed: RoutedRequest, attempt: Attempt, reply: Reply
 ) -> tuple[RoutedRequest, Attempt] | None:
     """Return the request to send after an answer that was all thinking; None if it is told.
 
     There is one retry. Under a quota of tokens or cost it has no more room, because that much is
-    reserved.
+    reserved. Of several answers the others may be whole, so they are not asked for again.
     """
-    route = routed.resolved.route
-    if reply.verdict != EXHAUSTED or route is None or route.on_exhausted != "retry":
-        return None
-    if routed.is_retry:
+    if reply.verdict != EXHAUSTED or routed.is_retry or not asks_again(routed):
         return None
     entry = attempt.entry
+    if count_answers(routed, entry) > 1:
+        return None
     limit = _find_limit(routed, entry, reply)
     if limit is not None:
         request = replace(routed.request, max_tokens=limit)

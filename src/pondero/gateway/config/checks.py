@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from ...asgi import bind
 from ...errors import BadConfig, MissingExtra, PonderoError
+from ...extras import install_hint
 from .model import REFERENCES, GatewayConfig
 from .reader import LEDGERS, STATES, check_exposure, check_sharing, locate
 from .routing import Routing
@@ -26,7 +27,7 @@ def _check_extras(config: GatewayConfig, _routing: Routing) -> None:
         needed["psycopg"] = "a ledger in PostgreSQL"
     for module, what in needed.items():
         if find_spec(module) is None:
-            message = f"{what} needs {module}; pip install 'pondero[gateway]'"
+            message = f"{what} needs {module}; {install_hint('gateway')}"
             raise MissingExtra(message)
 
 

@@ -161,11 +161,22 @@ def _mirror(home: Path, here: Path, merged: Mapping[str, str]) -> None:
     here.mkdir()
     for each in home.iterdir() if home.is_dir() else ():
         if each.name not in merged:
-            (here / each.name).symlink_to(each, target_is_directory=each.is_dir())
+            _link(here / each.name, each)
     for name, text in merged.items():
         own = msgspec.json.decode(text)
         theirs = _read_json(home / name)
         (here / name).write_bytes(msgspec.json.encode(_merge(theirs, own)))
+
+
+def _link(place: Path, to: Path) -> None:
+    """Link a file; where users may not make links, as on Windows, copy it."""
+    try:
+        place.symlink_to(to, target_is_directory=to.is_dir())
+    except OSError:
+        if to.is_dir():
+            shutil.copytree(to, place, symlinks=True)
+        else:
+            shutil.copy2(to, place)
 
 
 def copy_back(client: LaunchClient, folder: Path) -> None:

@@ -20,7 +20,7 @@ from ...dialects import LevelTurns, get_dialect
 from ...exchange import can_state_inside, with_fields, with_list_headers
 from ...thinking import Adjustment, depth_paths
 from ..requests.attempt import Attempt
-from ..requests.routed_request import RoutedRequest
+from ..requests.routed_request import RoutedRequest, StoredLevel
 from ..server.context import GatewayContext
 from .level_rules import AppliedLevel, limit_word
 
@@ -69,6 +69,8 @@ async def keep_level_window(
     form = get_dialect(entry.provider.dialect).caller().level_turns
     if form is None or not entry.takes_level_turns or (sent := _read(http.body, entry)) is None:
         return attempt
+    if routed.stored_level is not None:  # only some of the turns are in this request
+        return _restate(routed.stored_level, sent, form, attempt)
     keys = list(_iter_keys(sent.turns, f"{routed.call.requester.id}\n{entry.id}"))
     earlier = keys[:-1]  # the same turns again, with another level, are another conversation
     found = await gateway.memory.get(earlier) if earlier else {}
@@ -88,8 +90,8 @@ def _read(body: bytes, entry: ModelEntry) -> _SentTurns | None:
         return None
     try:
         turns = tuple(bytes(turn) for turn in _TURNS.decode(raw))
-    except msgspec.DecodeError:
-        return None  # one text
+    except msgspec.DecodeError:  # one text, which is a turn of the user
+        turns = (b'{"role":"user","content":%b}' % bytes(raw),)
     return _SentTurns(fields, places.turns, turns) if turns else None
 
 
@@ -104,6 +106,30 @@ def _iter_keys(turns: Sequence[bytes], owner: str) -> Iterator[str]:
             yield f"level:{digest.hexdigest()}"
 
 
+def _restate(stored: StoredLevel, sent: _SentTurns, form: LevelTurns, attempt: Attempt) -> Attempt:
+    """Return the attempt with its level in a turn, if we set another one in the conversation.
+
+    The service applies that one until a turn replaces it, whatever is at the top.
+    """
+    entry = attempt.entry
+    settings = _read_settings(sent, entry, form)
+    word = get_path(settings, form.at)
+    base = word if isinstance(word, str) else None
+    wanted = base or _find_default(entry)
+    if not stored.is_ours or wanted in (None, stored.word):
+        return attempt
+    if not _takes_turns(settings, form) or not can_state_inside(entry, (), settings):
+        return attempt
+    stated = StatedLevels(base, "", ((len(sent.turns), str(wanted)),))
+    return _write_turns(attempt, sent, form, stated)
+
+
+def _read_settings(sent: _SentTurns, entry: ModelEntry, form: LevelTurns) -> dict[str, Json]:
+    """Return the fields that a window depends on."""
+    names = _list_settings(entry, form)
+    return {name: msgspec.json.decode(sent.fields[name]) for name in names if name in sent.fields}
+
+
 def _continue(
     before: StatedLevels | None, sent: _SentTurns, form: LevelTurns, attempt: Attempt
 ) -> StatedLevels:
@@ -112,11 +138,7 @@ def _continue(
     A level that cannot be said inside the conversation begins another window at the top.
     """
     entry, level = attempt.entry, attempt.level
-    settings = {
-        name: msgspec.json.decode(sent.fields[name])
-        for name in _list_settings(entry, form)
-        if name in sent.fields
-    }
+    settings = _read_settings(sent, entry, form)
     word = get_path(settings, form.at)
     fresh = StatedLevels(word if isinstance(word, str) else None, _read_mode(settings, entry, form))
     wanted = fresh.base or _find_default(entry)
@@ -126,7 +148,7 @@ def _continue(
     levels = _find_levels(entry, (*stated, wanted))
     if not _takes_turns(settings, form) or not can_state_inside(entry, levels, settings):
         return fresh
-    if not _allows(entry, level, levels):
+    if not _allows(entry, level.bounds, levels):
         return fresh
     current = stated[-1]
     if wanted == current:
@@ -165,7 +187,10 @@ def _find_levels(entry: ModelEntry, words: Sequence[str | None]) -> list[str | N
 
 
 def _allows(entry: ModelEntry, level: AppliedLevel, levels: Sequence[str | None]) -> bool:
-    """Return whether each level is within the rules of now."""
+    """Return whether each level is within the rules of now.
+
+    The rule of a purpose is for the newest turn alone, whose level it has already set.
+    """
     return all(each is not None and limit_word(each, entry, level) == each for each in levels)
 
 

@@ -142,9 +142,12 @@ def _limit_at(value: dict[str, Json], path: tuple[str, ...], limit: Limit) -> bo
     names = [name for name in value if fold_path((name,))[0] == path[0]]
     for name in names[:-1]:  # two spellings of one name: servers differ in which they read
         del value[name]
-    if not names or value[names[-1]] is None:
+    if not names:
         return False
     name, inner = names[-1], value[names[-1]]
+    if inner is None:  # it may mean no change or the model's default: services differ
+        del value[name]
+        return True
     if len(path) > 1 and isinstance(inner, dict | list):
         within = inner if isinstance(inner, list) else [inner]
         stated = [isinstance(each, dict) and _limit_at(each, path[1:], limit) for each in within]

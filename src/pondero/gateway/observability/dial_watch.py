@@ -8,26 +8,20 @@ watches its own requests; the counters in the metrics are those of all processes
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
-from math import exp, log, sqrt
+from math import log
 
 from msgspec import Struct
 
-from ...thinking import LEVELS
+from .level_test import ENOUGH, SAME, LevelPair, LevelTest, LevelWatch
 from .receipt import Receipt
 from .request_row import level_bucket
 
 LOG = logging.getLogger("pondero.gateway")
 
-ENOUGH = 50
-"""Requests at each of two levels, or at a route, before any alarm about them."""
 WINDOW = 600
-"""The latest requests at each level that are compared."""
-SAME = 1.25
-"""Levels whose thinking certainly differs by less than this factor are suspected to be deaf."""
+"""The latest answers of which shares are judged."""
 SHARE = 0.1
 """The share of a route's answers from which exhausted or thinking ones raise an alarm."""
-_SURE = 3.0  # standard errors: a route is looked at many times
-_NORMAL = 1.96  # of the interval of a median
 _WHOLE = ("stop", "tool_calls")  # one that was cut says only how much room there was
 _MOST = 512  # routes with models; a client cannot invent either, but a glob can match many
 
@@ -52,46 +46,15 @@ class Alarm(Struct, frozen=True, kw_only=True):
     is_over: bool = False
 
 
-class LevelComparison(Struct, frozen=True):
-    """How much more one sample has than another: a ratio of medians, with its interval."""
-
-    ratio: float
-    low: float
-    high: float
-
-
-def compare_logs(lower: Sequence[float], higher: Sequence[float]) -> LevelComparison | None:
-    """Compare two samples on the log scale by their medians; None if both medians are zero.
-
-    The intervals are those of order statistics, so that no distribution is assumed and a few
-    extreme answers change nothing.
-    """
-    one, low_error = _find_median(sorted(lower))
-    two, high_error = _find_median(sorted(higher))
-    if one == two == 0:
-        return None  # nothing thinks, so there is nothing to compare
-    error = _SURE * sqrt(low_error**2 + high_error**2)
-    return LevelComparison(exp(two - one), exp(two - one - error), exp(two - one + error))
-
-
-def _find_median(values: Sequence[float]) -> tuple[float, float]:
-    """Return the median of sorted values, and its standard error."""
-    count = len(values)
-    middle = (values[(count - 1) // 2] + values[count // 2]) / 2
-    reach = _NORMAL * sqrt(count) / 2
-    low = values[max(0, round(count / 2 - reach) - 1)]
-    high = values[min(count - 1, round(count / 2 + reach))]
-    return middle, (high - low) / (2 * _NORMAL)
-
-
 class _Answers:
     """The latest answers of one model on one route."""
 
-    __slots__ = ("depths", "exhausted", "off", "raised", "seen", "wasted")
+    __slots__ = ("compared", "exhausted", "levels", "off", "raised", "seen", "wasted")
 
     def __init__(self) -> None:
         self.seen = 0
-        self.depths: dict[str, deque[float]] = {}
+        self.levels = LevelWatch()
+        self.compared: tuple[LevelPair, LevelTest] | None = None
         self.off: deque[bool] = deque(maxlen=WINDOW)
         self.exhausted: deque[bool] = deque(maxlen=WINDOW)
         self.wasted = 0
@@ -99,6 +62,7 @@ class _Answers:
 
     def note(self, receipt: Receipt) -> None:
         self.seen += 1
+        self.compared = None
         level, thought = level_bucket(receipt.sent), receipt.usage.thinking
         is_exhausted = receipt.verdict == "exhausted"
         self.exhausted.append(is_exhausted)
@@ -109,7 +73,7 @@ class _Answers:
         elif level is None or thought is None or receipt.estimated:
             return
         elif receipt.finish in _WHOLE:
-            self.depths.setdefault(level, deque(maxlen=WINDOW)).append(log(1 + max(0, thought)))
+            self.compared = self.levels.add(level, log(1 + max(0, thought)))
 
 
 class DialWatch:
@@ -120,7 +84,7 @@ class DialWatch:
         self._places: dict[Place, _Answers] = {}
 
     def note(self, receipt: Receipt) -> None:
-        """Count a conversation; every ``ENOUGH`` requests of a route are a look at it."""
+        """Count a conversation; levels are looked at each time, shares every ``ENOUGH`` times."""
         if receipt.end != "done" or receipt.model is None or receipt.sent is None:
             return
         place = (receipt.route or "", str(receipt.answered_by))
@@ -130,7 +94,7 @@ class DialWatch:
                 del self._places[next(iter(self._places))]
             answers = self._places[place] = _Answers()
         answers.note(receipt)
-        if answers.seen % ENOUGH == 0:
+        if answers.compared is not None or answers.seen % ENOUGH == 0:
             self._look(place, answers, receipt.at)
 
     @property
@@ -169,38 +133,37 @@ class _Judgement(Struct, frozen=True):
 
 
 def _judge_levels(answers: _Answers) -> _Judgement | None:
-    """Compare the lowest and the highest level with enough requests; None if it is not certain."""
-    levels = [each for each in LEVELS if len(answers.depths.get(each, ())) >= ENOUGH]
-    if len(levels) < 2:
+    """Say what is shown of the lowest and the highest level in use; None if nothing is."""
+    if answers.compared is None:
         return None
-    lowest, highest = levels[0], levels[-1]
-    samples = answers.depths[lowest], answers.depths[highest]
-    found = compare_logs(*samples)
-    if found is None or found.low < SAME <= found.high:
+    (lowest, highest), test = answers.compared
+    if not test.is_deaf and not test.is_live:
         return None
-    figures = f"{found.ratio:.2f}x ({found.low:.2f}-{found.high:.2f})"
+    bound = f"less than {SAME}x" if test.is_deaf else f"more than {SAME}x"
     text = (
-        f"{lowest} and {highest} of {{model}} differ by {figures}; suspect: "
+        f"{lowest} and {highest} of {{model}} differ by {test.ratio:.2f}x, {bound}; suspect: "
         "`pondero probe {model}` decides"
     )
-    return _Judgement(found.high < SAME, text, sum(map(len, samples)))
+    return _Judgement(test.is_deaf, text, 2 * test.count)
 
 
 def _judge_off(answers: _Answers) -> _Judgement | None:
-    return _judge_share(answers.off, "{share} of {count} answers of {{model}} think though off")
+    return _judge_share(
+        answers, answers.off, "{share} of {count} answers of {{model}} think though off"
+    )
 
 
 def _judge_exhausted(answers: _Answers) -> _Judgement | None:
     text = "{share} of {count} answers of {{model}} are all thinking: max_tokens leaves no room"
-    return _judge_share(answers.exhausted, text)
+    return _judge_share(answers, answers.exhausted, text)
 
 
-def _judge_share(answers: Sequence[bool], text: str) -> _Judgement | None:
+def _judge_share(answers: _Answers, odd: Sequence[bool], text: str) -> _Judgement | None:
     """Judge a share of enough answers; between the share and its half, nothing changes."""
-    count = len(answers)
-    if count < ENOUGH:
+    count = len(odd)
+    if count < ENOUGH or answers.seen % ENOUGH:
         return None
-    share = sum(answers) / count
+    share = sum(odd) / count
     if SHARE / 2 < share < SHARE:
         return None
     return _Judgement(share >= SHARE, text.format(share=f"{share:.0%}", count=count), count)

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from ...errors import MissingExtra, StoreError
+from ...extras import install_hint
 from ...store import Database, Schema, data_folder, redact_secrets, register_secret
 from ..config.model import REFERENCES
 from ..config.secrets import read_reference
@@ -135,7 +136,7 @@ class PostgresDatabase:
         try:
             import psycopg  # noqa: F401, PLC0415 - an extra
         except ImportError:
-            message = "a ledger in PostgreSQL needs psycopg; pip install 'pondero[gateway]'"
+            message = f"a ledger in PostgreSQL needs psycopg; {install_hint('gateway')}"
             raise MissingExtra(message) from None
         self._reads = _PostgresLink(address, READING)
         self._writes = _PostgresLink(address, WRITING)

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from ...canon import Usage
 from ...errors import MissingExtra
+from ...extras import install_hint
 from ...store import has_prices, price_usage, redact_secrets
 from ..config.model import AlertsConfig, ServerConfig
 from ..config.secrets import read_webhook
@@ -38,7 +39,7 @@ def open_observers(server: ServerConfig, alerts: AlertsConfig | None = None) -> 
     try:
         from .metrics import Metrics  # noqa: PLC0415 - an extra
     except ImportError as error:
-        message = f"a gateway needs {error.name}; pip install 'pondero[gateway]'"
+        message = f"a gateway needs {error.name}; {install_hint('gateway')}"
         raise MissingExtra(message) from None
     redact_secrets("")  # loads its modules now, while there are descriptors for their files
     metrics = Metrics()

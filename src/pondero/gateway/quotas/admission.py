@@ -22,6 +22,7 @@ from ...errors import (
     ServiceError,
     UsageError,
 )
+from ...extras import install_hint
 from ...store import has_prices, price_usage
 from ...thinking import Plan
 from ..levels.level_plan import plan_attempt
@@ -31,9 +32,9 @@ from .hosted_tools import AddedTokens, describe_tools, find_added, iter_limited
 from .output_bound import (
     OutputBound,
     count_answers,
+    find_background,
     find_limit,
     find_output_bound,
-    runs_in_background,
 )
 from .prompt_bound import describe_unseen, find_prompt_bound
 from .quota import BILLION, Quota, QuotaUse, Unit, find_quotas
@@ -111,10 +112,10 @@ async def admit(gateway: GatewayContext, routed: RoutedRequest) -> tuple[RoutedR
     if units <= {"requests"}:
         need = _Need(routed, {**_NOTHING, "requests": 1})
     else:
-        if runs_in_background(routed):
+        if (field := find_background(routed)) is not None:
             message = (
-                "background: an answer in the background cannot be counted, and this key or route "
-                "has a budget or a token limit; ask without background"
+                f"{field}: an answer in the background cannot be counted, and this key or route "
+                f"has a budget or a token limit; ask without {field}"
             )
             raise BadParameter(message)
         prompts = tuple(find_prompt_bound(routed, entry) for entry in routed.resolved.entries)
@@ -271,7 +272,7 @@ def _price_in_billionths(entry: ModelEntry, prompt: int, output: int) -> int:
         return ceil(max(price for price in prices if price is not None) * BILLION)
     if entry.provider.auth == "none":  # the user's own server
         return 0
-    cure = "" if has_prices() else "; prices come with pip install 'pondero[prices]'"
+    cure = "" if has_prices() else f"; prices come with {install_hint('prices')}"
     message = f"no price is known for {entry.id}, so a cost budget cannot be enforced{cure}"
     raise PermissionDenied(message, status=403)
 

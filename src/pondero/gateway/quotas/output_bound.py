@@ -6,9 +6,11 @@ from msgspec import Struct
 
 from ...canon import Json, get_path
 from ...catalog import ModelEntry
+from ...dialects import get_dialect
 from ...framing import parse_json_or_none
 from ...thinking import Plan
 from ..requests.routed_request import UNKNOWN_OUTPUT, RoutedRequest
+from .hosted_tools import find_hosted
 
 _MOST_ANSWERS = 10**6
 
@@ -26,16 +28,32 @@ def find_output_bound(routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> O
     """Return the most that a model may write with this plan."""
     each = find_limit(routed, entry, plan)
     answers = count_answers(routed, entry)
-    if plan.will_think is False and not _thinks_more(routed, entry):
+    if plan.will_think is False and not _thinks_more(routed, entry, plan):
         return OutputBound(each * answers, 0)
     thinking = each if plan.budget is None else min(plan.budget, each)
     return OutputBound(each * answers, thinking * answers)
 
 
-def _thinks_more(routed: RoutedRequest, entry: ModelEntry) -> bool:
-    """Return whether a request asks for depth above any level, such as OpenAI's mode "pro"."""
+def _thinks_more(routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> bool:
+    """Return whether a model may think although the plan says off.
+
+    A model of which nothing is known may ignore it. With tools, some services think a little all
+    the same. OpenAI's mode "pro" is depth above any level. A conversation that the service stores
+    may have set a level; a turn of this request that replaces it may have to go.
+    """
+    if entry.capability.thinks and entry.evidence == "inferred":
+        return True
+    own = get_dialect(entry.provider.dialect).service()
+    if own.passthrough.hosted.thinks and entry.capability.thinks and find_hosted(routed, entry):
+        return True
+    if own.depth.between_tools is not None and routed.request.tools:
+        path, value = own.depth.between_tools
+        if get_path(plan.fields, path) == value:
+            return True
     if entry.provider.dialect != routed.call.client_dialect:
         return False
+    if routed.stored_level is not None and routed.stored_level.may_set:
+        return True
     return any(value != "standard" for value in _values(routed, routed.service.depth.more))
 
 
@@ -59,9 +77,16 @@ def count_answers(routed: RoutedRequest, entry: ModelEntry) -> int:
     return min(max((_whole(each) for each in values), default=1), _MOST_ANSWERS)
 
 
-def runs_in_background(routed: RoutedRequest) -> bool:
-    """Return whether the answer is written after the response, so that it cannot be counted."""
-    return any(_values(routed, routed.service.passthrough.background_at))
+def find_background(routed: RoutedRequest) -> str | None:
+    """Return the field by which the answer comes after the response, so that it cannot be counted.
+
+    None if it comes with the response.
+    """
+    for path, words in routed.service.passthrough.background_at:
+        for value in _values(routed, (path,)):
+            if value in words if words else value:
+                return ".".join(path)
+    return None
 
 
 def _values(routed: RoutedRequest, places: Iterable[Path]) -> Iterator[Json]:

@@ -31,7 +31,7 @@ from ...store import price_usage
 from ...thinking import Plan
 from ..requests.routed_request import RoutedRequest
 from .hosted_tools import find_added, find_advisor
-from .output_bound import OutputBound, count_answers, find_output_bound, runs_in_background
+from .output_bound import OutputBound, count_answers, find_background, find_output_bound
 from .prompt_bound import find_prompt_bound
 from .quota import BILLION, Unit
 
@@ -139,7 +139,7 @@ class ServiceCall:
             known = read or so_far.usage or known
         bound = find_output_bound(self._routed, self.entry, self._plan)
         is_all = count_answers(self._routed, self.entry) == 1  # else only the first is known
-        if self.reply is not None and is_all and not runs_in_background(self._routed):
+        if self.reply is not None and is_all and find_background(self._routed) is None:
             bound = self._limit_by_text(bound, self.reply.message)
         said = len(message.text) // _LONGEST_TOKEN
         thinking = max(0, min(bound.thinking, bound.output - said))

@@ -29,9 +29,13 @@ from .translation import Translation, translate_for_own_answer, translate_reques
 
 
 class AnswerConverter(Protocol):
-    """Turns one answer of a model into the client's bytes: ``feed`` and ``end``, or ``whole``."""
+    """Turns one answer of a model into the client's bytes: ``feed`` and ``end``, or ``whole``.
+
+    ``shows_thinking``: the client can read thinking in these bytes, if the model shows it.
+    """
 
     transport: AsyncTransport
+    shows_thinking: bool
 
     @property
     def ping_headers(self) -> Mapping[str, str]:
@@ -65,18 +69,22 @@ class AnswerConverter(Protocol):
 
 
 class Path(Struct, frozen=True):
-    """How a request reaches a model and its answer returns; ``name`` is written to records."""
+    """How a request reaches a model and its answer returns; ``name`` is written to records.
+
+    ``keeps_ids``: the ids in the answer are the service's own.
+    """
 
     name: str
     build: Callable[[GatewayContext, RoutedRequest, ModelTarget], Exchange]
     convert: Callable[[RoutedRequest, Exchange, AsyncTransport], AnswerConverter]
+    keeps_ids: bool = True
 
 
 PASSTHROUGH = Path("passed", readdress_request, Passthrough)
 """Both sides speak one dialect: the bytes stay, but for the level and the model's name."""
 OWN_ANSWER = Path("fitted", translate_for_own_answer, Passthrough)
 """One dialect, and a request that must change: written from canon, but the answer's bytes stay."""
-TRANSLATION = Path("translated", translate_request, Translation)
+TRANSLATION = Path("translated", translate_request, Translation, keeps_ids=False)
 """Two dialects, or a history that must change: all bytes are written from canon."""
 
 

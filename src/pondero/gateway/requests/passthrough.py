@@ -184,7 +184,7 @@ def readdress_request(
     """Return the client's request with the model's address, key, name, level, and own fields."""
     http, rules = routed.call.http, routed.service.passthrough
     address = (target.url, target.key, target.emulator)
-    template, own = _make_template(target.entry, address, stream=routed.request.stream)
+    template, own = make_template(target.entry, address, stream=routed.request.stream)
     sent = _FIELDS.decode(http.body)
     added = (name for name in rules.added_fields if name in own and name not in sent)
     unknown = target.entry.capability.max_output is None  # its service says what it needs
@@ -269,7 +269,7 @@ def _write_level(routed: RoutedRequest, target: ModelTarget, sent: Mapping[str, 
         model=target.entry.model,
         capped=level.has_maximum,
     )
-    same = routed.parsed.request.model == target.entry.model and not opening.adjustments
+    same = routed.parsed.request.model == target.entry.model and not _is_changed(opening)
     if level.why is None and level.is_from_body and same:
         depth = _list_depth(target.entry, places, capped=level.has_maximum)
         if states_only(sent, depth, opening):
@@ -399,14 +399,19 @@ def _keeps_level(routed: RoutedRequest, target: ModelTarget, sent: Mapping[str, 
     """
     level, entry = target.level, target.entry
     own = level.why is None and level.is_from_body
-    if not own or routed.parsed.request.model != entry.model or target.plan.adjustments:
+    if not own or routed.parsed.request.model != entry.model or _is_changed(target.plan):
         return False
     own = entry.inferred and not routed.is_lowered
     return own or matches_plan(routed.call.http.body, entry, target.plan, fields=sent)
 
 
+def _is_changed(plan: Plan) -> bool:
+    """Return whether a plan is not what was asked for; a warning alone changes nothing."""
+    return any(note.asked != note.got for note in plan.adjustments)
+
+
 @lru_cache(maxsize=256)
-def _make_template(
+def make_template(
     entry: ModelEntry, address: tuple[str, str | None, str | None], *, stream: bool
 ) -> tuple[Exchange, Mapping[str, Json]]:
     """Return the shortest request to a model that pondero itself would write, and its fields."""
@@ -435,6 +440,7 @@ class Passthrough:
     """Passes one answer on, under the name that the client asked for."""
 
     ping_headers: Mapping[str, str] = {"content-type": _SSE}
+    shows_thinking = True
 
     def __init__(
         self, routed: RoutedRequest, exchange: Exchange, transport: AsyncTransport

@@ -14,6 +14,7 @@ from typing import Any
 from ...asgi import Message, Receive
 from ...canon import HttpRequest
 from ...errors import BadParameter, MissingExtra, PonderoError
+from ...extras import install_hint
 
 LONGEST_NAME = 512
 """Maximum characters of a name in a path."""
@@ -199,7 +200,7 @@ def _zstd(body: bytes, limit: int) -> bytes:
     try:
         import zstandard  # noqa: PLC0415 - an extra; only Codex uses it
     except ImportError:
-        raise MissingExtra("zstd bodies need zstandard: pip install 'pondero[gateway]'") from None
+        raise MissingExtra(f"zstd bodies need zstandard: {install_hint('gateway')}") from None
     pieces, size = [], 0
     try:
         for piece in zstandard.ZstdDecompressor().read_to_iter(body):

@@ -50,11 +50,20 @@ class ClientRequest(Struct, frozen=True, kw_only=True):
 
 
 class StoredLevel(Struct, frozen=True):
-    """The level that a stored conversation ended with, if a turn of it set one and it is known."""
+    """The level that a stored conversation ended with, if a turn of it set one and it is known.
+
+    ``is_ours``: the gateway put that turn there, for a client that only sets levels at the top.
+    """
 
     id: str
     word: str | None
     is_known: bool
+    is_ours: bool = False
+
+    @property
+    def may_set(self) -> bool:
+        """Return whether the service may apply another level than the request states."""
+        return self.word is not None or not self.is_known
 
 
 class RoutedRequest(Struct, frozen=True, kw_only=True):

@@ -6,6 +6,7 @@ of the others.
 
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -18,7 +19,9 @@ from .portability import is_same_dialect
 from .routed_request import RoutedRequest, StoredLevel
 from .translation import check_translatable
 
-_END = b"\0"  # between an owner and the level that its conversation ended with
+_END = b"\0"  # between an owner, the level that its conversation ended with, and who set it
+_GATEWAY = b"gateway"
+_UNKNOWN = b""  # the level of a conversation that began elsewhere
 
 
 async def check_stored_ids(gateway: GatewayContext, routed: RoutedRequest) -> RoutedRequest:
@@ -79,8 +82,15 @@ def _find_level(
     if not named:
         return None
     known = [records[each.id] for each in named if each.id in records]
-    words = [record.partition(_END)[2].decode() for record in known if _END in record]
-    return StoredLevel(named[0].id, words[-1] if words else None, len(known) == len(named))
+    words = [record.split(_END)[1:] for record in known if _END in record]
+    word, *setter = words[-1] if words else [None]
+    is_known = len(known) == len(named) and word != _UNKNOWN
+    return StoredLevel(
+        named[0].id,
+        word.decode() if word else None,
+        is_known,
+        is_ours=setter == [_GATEWAY],
+    )
 
 
 def _is_plain(each: StoredId) -> bool:
@@ -96,17 +106,32 @@ async def _load_records(gateway: GatewayContext, found: Iterable[StoredId]) -> d
 
 
 class GivenIdRecorder:
-    """Records the ids that an answer gives to a client; it sees the client's bytes."""
+    """Records the ids that an answer gives to a client; it sees the client's bytes.
 
-    def __init__(self, gateway: GatewayContext, routed: RoutedRequest, exchange: Exchange) -> None:
+    ``home`` is the model whose service has what these ids name; None if they are made up.
+    """
+
+    def __init__(
+        self,
+        gateway: GatewayContext,
+        routed: RoutedRequest,
+        exchange: Exchange,
+        *,
+        home: str | None = None,
+    ) -> None:
         rules = routed.service.stored_ids
-        needed = routed.call.requester.key is not None or (
-            rules is not None and bool(rules.levels_at) and gateway.routing.binds
+        has_levels = rules is not None and bool(rules.levels_at)
+        level = _describe_level(routed, exchange) if has_levels else b""
+        forwards = rules is not None and rules.forward is not None and home is not None
+        needed = (
+            forwards
+            or routed.call.requester.key is not None
+            or (has_levels and (gateway.routing.binds or level.endswith(_END + _GATEWAY)))
         )
         self._rules = rules if needed else None
-        self._record = routed.call.requester.id.encode()
-        if rules is not None and rules.levels_at and self._rules is not None:
-            self._record += _describe_level(routed, exchange)
+        self._record = routed.call.requester.id.encode() + level
+        place = (routed.call.requester.id, home or "", routed.resolved.name)
+        self._home = _END.join(each.encode() for each in place) if forwards else None
         body = routed.call.http.body
         wanted = rules is not None and any(mark in body for mark in rules.answer_marks)
         self._find_answer = rules.find_answer if rules is not None and wanted else None
@@ -140,16 +165,48 @@ class GivenIdRecorder:
         ids, self._ids = self._ids - self._recorded, set()
         if ids:
             self._recorded |= ids
-            await gateway.shared.owners.put({_make_owner_key(id): self._record for id in ids})
+            records = {_make_owner_key(id): self._record for id in ids}
+            if self._home is not None:
+                records |= {_make_home_key(id): self._home for id in ids}
+            await gateway.shared.owners.put(records)
+
+
+class StoredHome(NamedTuple):
+    """Who was given an id, by which model, and under which name of the gateway's."""
+
+    owner: str
+    entry: str
+    name: str
+
+
+async def find_home(gateway: GatewayContext, id: str) -> StoredHome | None:
+    """Return where a stored thing is; None if no answer gave its id."""
+    key = _make_home_key(id)
+    found = (await gateway.shared.owners.get([key])).get(key)
+    return None if found is None else StoredHome(*found.decode().split(_END.decode(), 2))
 
 
 def _describe_level(routed: RoutedRequest, exchange: Exchange) -> bytes:
     """Return the level with which a conversation ends, for the record; empty if it set none."""
-    word = find_last_level(exchange.http.body, routed.service.depth)
-    if word is None and routed.stored_level is not None:
-        word = routed.stored_level.word
-    return b"" if word is None else _END + word.encode("utf-8", "replace")
+    places, stored = routed.service.depth, routed.stored_level
+    word = find_last_level(exchange.http.body, places)
+    is_ours = word is not None and find_last_level(routed.call.http.body, places) is None
+    if word is None and stored is not None:
+        word, is_ours = stored.word, stored.is_ours
+    if word is None:
+        return b"" if stored is None or stored.is_known else _END + _UNKNOWN
+    said = _END + word.encode("utf-8", "replace").replace(_END, b"?")
+    return said + _END + _GATEWAY if is_ours else said
 
 
 def _make_owner_key(id: str) -> str:
-    return blake2b(b"stored\0" + id.encode("utf-8", "surrogatepass"), digest_size=18).hexdigest()
+    return _digest(b"stored", id)
+
+
+def _make_home_key(id: str) -> str:
+    return _digest(b"home", id)
+
+
+def _digest(purpose: bytes, id: str) -> str:
+    text = purpose + b"\0" + id.encode("utf-8", "surrogatepass")
+    return blake2b(text, digest_size=18).hexdigest()

@@ -383,6 +383,7 @@ class Translation:
             service, parsed, id=call.id, place=routed.show, hidden=routed.hides_thinking
         )
         self._context = replace(context, top_logprobs=options.top)
+        self.shows_thinking: bool = context.shown
         self._embedders = [_make_embedder(routed, exchange, number) for number in range(count)]
         self._writers: Sequence[ByteStream] = ()
         if parsed.request.stream:

@@ -35,6 +35,7 @@ from ..requests.read_request import (
 from ..requests.request_id import HEADER, name_request
 from ..requests.requester import AccessDenied, check_site, guess_dialect, identify
 from ..requests.routed_request import ClientRequest
+from ..requests.stored_calls import answer_stored_call
 from ..requests.token_count import count_prompt
 from ..state.redis_link import SharedStateLost
 from .arrival import Arrival, find_head_problem
@@ -231,7 +232,7 @@ class App:
     async def _answer_other(
         self, arrival: Arrival, http: HttpRequest, requester: Requester
     ) -> None:
-        """Answer what is no conversation: token counts and model lists."""
+        """Answer what is no conversation: token counts, stored answers and model lists."""
         gateway, writer = self.gateway, arrival.writer
         front = guess_dialect(http)
         service = get_dialect(front).service()
@@ -240,12 +241,16 @@ class App:
         try:
             found = await count_prompt(gateway, http, requester)
             if found is None:
+                what = "stored answer"
+                found = await answer_stored_call(gateway, http, requester, writer)
+            if found is None:
                 what = "model list"
                 found = await answer_models(gateway, http, requester.key)
             found = found or write_not_found(http)
             _note_response(record, found, what)
             named = name_request(found, service, arrival.id) if found.status >= 400 else found
-            await writer.whole(named)
+            if not writer.ended:
+                await writer.whole(named)
         except RecursionError as error:
             response = write_error(error, front, service, id=arrival.id)
             _note_response(record, response)

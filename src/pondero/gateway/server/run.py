@@ -18,6 +18,7 @@ from typing import Any
 from ...asgi import address, bind
 from ...errors import MissingExtra, PonderoError
 from ...exchange import AsyncTransport
+from ...extras import install_hint
 from ...store import load_catalog
 from ..config.checks import check_start
 from ..config.model import GatewayConfig
@@ -236,7 +237,7 @@ def _check_extra() -> None:
         import prometheus_client  # noqa: F401, PLC0415 - an extra
         import uvicorn  # noqa: F401, PLC0415 - an extra
     except ImportError as error:
-        message = f"a gateway needs {error.name}; pip install 'pondero[gateway]'"
+        message = f"a gateway needs {error.name}; {install_hint('gateway')}"
         raise MissingExtra(message) from None
 
 

@@ -21,6 +21,7 @@ from msgspec import MsgspecError, Struct, field
 
 from ...canon import Json, Origin, Part, Signature, dump_json, load_json
 from ...errors import MissingExtra
+from ...extras import install_hint
 from ...framing import parse_json_or_none
 
 DIALECT = "pondero"
@@ -184,7 +185,7 @@ def _derive_key(secret: str) -> tuple[bytes, Any]:
         from cryptography.hazmat.primitives.hashes import SHA256  # noqa: PLC0415 - an extra
         from cryptography.hazmat.primitives.kdf.hkdf import HKDF  # noqa: PLC0415 - an extra
     except ImportError:
-        message = "envelopes need cryptography; pip install 'pondero[gateway]'"
+        message = f"envelopes need cryptography; {install_hint('gateway')}"
         raise MissingExtra(message) from None
     derive = HKDF(SHA256(), length=_ID_SIZE + _KEY_SIZE, salt=None, info=b"pondero envelope 2")
     made = derive.derive(secret.encode())

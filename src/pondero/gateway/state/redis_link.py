@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from ...errors import MissingExtra, Overloaded
+from ...extras import install_hint
 
 LOG = logging.getLogger("pondero.gateway")
 
@@ -92,7 +93,7 @@ class RedisLink:
             from redis.backoff import NoBackoff  # noqa: PLC0415 - an extra
             from redis.exceptions import ConnectionError  # noqa: A004, PLC0415 - an extra
         except ImportError:
-            message = "a shared state needs redis; pip install 'pondero[gateway]'"
+            message = f"a shared state needs redis; {install_hint('gateway')}"
             raise MissingExtra(message) from None
         # Retry once: open connections are dead after a restart of Redis. A Redis that hangs has had
         # its time.

@@ -1,6 +1,7 @@
 """Writes the captions of messages and threads, for exports and for ``pondero threads``."""
 
 from datetime import UTC, datetime
+from decimal import Decimal
 
 from ...canon import Blob, Image, Thinking, UnknownPart
 from .records import StoredMessage, Thread
@@ -60,12 +61,18 @@ def format_dollars(cost: str | None) -> str:
     if cost is None:
         return "unknown"
     amount = float(cost)
-    return f"${amount:,.2f}" if amount >= 1 or amount == 0 else f"${amount:.2g}"
+    if amount >= 1 or amount == 0:
+        return f"${amount:,.2f}"
+    return f"${Decimal(f'{amount:.2g}'):f}"  # a float alone would be 6.5e-06
 
 
-def format_time(seconds: float) -> str:
-    """Return the day and minute of a time, in UTC."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
+def format_time(seconds: float, *, zone: bool = False) -> str:
+    """Return the day and minute of a time where the user is; with ``zone``, also where that is."""
+    return (
+        datetime.fromtimestamp(seconds, UTC)
+        .astimezone()
+        .strftime("%Y-%m-%d %H:%M %Z" if zone else "%Y-%m-%d %H:%M")
+    )
 
 
 def heading(thread: Thread) -> str:
@@ -75,5 +82,6 @@ def heading(thread: Thread) -> str:
 
 def summary(thread: Thread) -> str:
     """Return one line about a thread."""
-    parts = [thread.model, f"{format_time(thread.updated)} UTC", f"{thread.messages:,} messages"]
+    used = format_time(thread.updated, zone=True)
+    parts = [thread.model, used, f"{thread.messages:,} messages"]
     return " · ".join(parts if thread.cost is None else [*parts, format_dollars(thread.cost)])

@@ -4,10 +4,12 @@ Only this file handles SQLite's errors; callers get a StoreError with a message 
 """
 
 import os
+import shlex
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from errno import ENOSPC
 from pathlib import Path
 from threading import RLock
 from typing import Any
@@ -18,6 +20,7 @@ from ...errors import StoreError, UsageError
 
 BUSY = 10.0
 """Seconds to wait for another program's write to end."""
+_LOOK = 1.0  # seconds that a process may look whether a lock is held
 
 
 class Schema(Struct, frozen=True):
@@ -79,6 +82,30 @@ _MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """UPDATE kept SET body = json_set(body, '$.message.origin.emulator', 'offline')
         WHERE offline AND json_valid(body) AND json_type(body, '$.message.origin') = 'object'""",
     ),
+    # A turn under way, and prompts that were not sent, survive a killed process.
+    (
+        """CREATE TABLE IF NOT EXISTS unfinished (
+            number INTEGER PRIMARY KEY AUTOINCREMENT, owner TEXT NOT NULL, body TEXT NOT NULL
+        )""",
+        """CREATE TABLE IF NOT EXISTS drafts (
+            owner TEXT NOT NULL, thread TEXT NOT NULL, body TEXT NOT NULL,
+            PRIMARY KEY (owner, thread)
+        )""",
+    ),
+    # 0.1.0 did not mark the emulator's answers; its own sentences tell them from a service's. The
+    # index had visible text alone: the next search builds it again, with everything.
+    (
+        """UPDATE kept SET offline = 1, body = json_set(json_set(body, '$.offline', json('true')),
+            '$.message.origin.emulator', 'offline')
+        WHERE role = 'assistant' AND NOT offline AND json_valid(body)
+            AND json_type(body, '$.message.origin') = 'object'
+            AND (words LIKE '%I am an emulator; this is all I can say to it.%'
+                OR (coalesce(seconds, 0) < 0.5
+                    AND json_extract(body, '$.message.parts[0].type') = 'thinking'
+                    AND json_extract(body, '$.message.parts[0].text') LIKE 'The question is "%')
+            )""",
+        "DROP TABLE IF EXISTS search",
+    ),
 )
 THREADS = Schema(_MIGRATIONS, "SELECT id FROM threads ORDER BY updated DESC LIMIT 1")
 VERSION = THREADS.version
@@ -87,17 +114,23 @@ VERSION = THREADS.version
 class Database:
     """A connection that threads may share; every write is one transaction."""
 
-    def __init__(self, path: Path, schema: Schema = THREADS) -> None:
+    def __init__(self, path: Path, schema: Schema = THREADS, *, read_only: bool = False) -> None:
         self.path = path
         self._schema = schema
         self._lock = RLock()
         with _translate_errors(path):
-            _create(path)
-            self._connection = sqlite3.connect(
-                path, timeout=BUSY, isolation_level=None, check_same_thread=False
-            )
+            if read_only:
+                self._connection = _migrated_copy(connect_to_read(path), schema)
+            else:
+                _create(path)
+                self._connection = sqlite3.connect(
+                    path, timeout=BUSY, isolation_level=None, check_same_thread=False
+                )
             try:
-                self._prepare()
+                if read_only:
+                    self._check()
+                else:
+                    self._prepare()
             except BaseException:
                 self._connection.close()
                 raise
@@ -119,6 +152,28 @@ class Database:
                 if self._connection.in_transaction:  # a full disk may have ended it already
                     self._connection.execute("ROLLBACK")
                 raise
+
+    @contextmanager
+    def transaction_in_place(self) -> Iterator[sqlite3.Connection]:
+        """Run a transaction that takes no room on the disk, for a disk that is full.
+
+        What it changes is remembered in memory alone, so a crash within it can damage the file.
+        """
+        with self._lock, _translate_errors(self.path):
+            execute = self._connection.execute
+            execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            execute("PRAGMA journal_mode = MEMORY")
+        try:
+            with self.transaction() as connection:
+                yield connection
+        finally:
+            with self._lock, suppress(sqlite3.Error):  # the next opening does it, if this cannot
+                self._connection.execute("PRAGMA journal_mode = WAL")
+
+    def compact(self) -> None:
+        """Rewrite the file without its free pages, and empty the write-ahead log."""
+        self.rows("VACUUM")
+        self.settle()
 
     def settle(self) -> None:
         """Move the write-ahead log into the file, so that it keeps no deleted page."""
@@ -142,13 +197,17 @@ class Database:
         ours = self._schema.version
         if self._version() < ours:
             self._migrate()
+        self._check()
+
+    def _check(self) -> None:
+        ours = self._schema.version
         if (version := self._version()) > ours:
             message = (
                 f"{self.path} was written by a newer pondero (form {version}; this one reads "
                 f"{ours}); update pondero, or name another folder with PONDERO_DATA_DIR"
             )
             raise StoreError(message)
-        execute(self._schema.probe).fetchall()
+        self._connection.execute(self._schema.probe).fetchall()
 
     def _log_ahead(self) -> None:
         """Switch to WAL; SQLite does not wait for another program that does the same."""
@@ -179,9 +238,11 @@ class Database:
 def hold_lock(path: Path, busy: str) -> Iterator[None]:
     """Hold a lock next to a file; raises UsageError(busy) if another process has it.
 
-    It is a lock of SQLite, which the system releases if the process is killed.
+    It is a lock of SQLite, which the system releases if the process is killed. It waits for
+    ``is_locked`` of another process, which takes a moment.
     """
-    lock = sqlite3.connect(path.with_suffix(".lock"), timeout=0)
+    with _translate_errors(path):
+        lock = sqlite3.connect(path.with_suffix(".lock"), timeout=_LOOK)
     try:
         lock.execute("BEGIN EXCLUSIVE")
     except sqlite3.OperationalError:
@@ -193,15 +254,64 @@ def hold_lock(path: Path, busy: str) -> Iterator[None]:
         lock.close()
 
 
+def is_locked(path: Path) -> bool:
+    """Return whether a process has the lock next to a file."""
+    lock = sqlite3.connect(path.with_suffix(".lock"), timeout=0)
+    try:
+        lock.execute("SELECT 1 FROM sqlite_schema")
+    except sqlite3.OperationalError:
+        return True
+    finally:
+        lock.close()
+    return False
+
+
 def open_database(path: Path) -> tuple[Database, str | None]:
-    """Return the database, and a notice if a damaged file was moved aside."""
+    """Return the database, and a notice if a damaged file was moved aside, or it is read-only."""
     try:
         return Database(path), None
     except StoreError as error:
+        if _is_unwritable(error.__cause__) and path.is_file():
+            said = f"{path} can only be read; nothing is saved there"
+            return Database(path, read_only=True), said
         if not _is_damage(error.__cause__):
             raise
     moved = _move_aside(path)
-    return Database(path), f"{path} was damaged; it was moved to {moved}, and a new one begun"
+    notice = (
+        f"{path} was damaged; it was moved to {moved}, and a new one begun. For what can still be "
+        f"read of it: pondero threads salvage {shlex.quote(str(moved))}"
+    )
+    return Database(path), notice
+
+
+def connect_to_read(path: Path) -> sqlite3.Connection:
+    """Return a connection that writes nothing, not even a log next to the file."""
+    log = path.with_name(f"{path.name}-wal")
+    # Without a log, the file is all there is, and it can be read where nothing can be written.
+    mode = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
+    return sqlite3.connect(
+        f"{path.absolute().as_uri()}?{mode}",
+        uri=True,
+        timeout=BUSY,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+
+
+def _migrated_copy(connection: sqlite3.Connection, schema: Schema) -> sqlite3.Connection:
+    """Return the connection, or one to a copy in memory if the file has an older form."""
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if version >= schema.version:
+        return connection
+    copy = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    with connection:
+        connection.backup(copy)
+    connection.close()
+    for steps in schema.migrations[version:]:
+        for step in steps:
+            copy.execute(step)
+    copy.execute(f"PRAGMA user_version = {schema.version}")
+    return copy
 
 
 @contextmanager
@@ -214,13 +324,13 @@ def _translate_errors(path: Path) -> Iterator[None]:
 
 
 def _describe_error(error: BaseException, path: Path) -> str:
-    if _is_sqlite_error(error, "SQLITE_FULL"):
+    if is_full(error):
         return f"the disk is full: {path} cannot grow; make room"
     if _is_sqlite_error(error, "SQLITE_BUSY", "SQLITE_LOCKED"):
         return f"another program has been writing to {path} for {BUSY:g} seconds; try again"
     if _is_damage(error):
         return f"{path} is damaged; 'pondero doctor' says more"
-    if isinstance(error, OSError) or _is_sqlite_error(error, "SQLITE_READONLY", "SQLITE_CANTOPEN"):
+    if _is_unwritable(error):
         return (
             f"{path} cannot be written; make its folder yours, or name another with "
             "PONDERO_DATA_DIR"
@@ -230,6 +340,17 @@ def _describe_error(error: BaseException, path: Path) -> str:
 
 def _is_sqlite_error(error: BaseException | None, *names: str) -> bool:
     return getattr(error, "sqlite_errorname", "").startswith(names)
+
+
+def _is_unwritable(error: BaseException | None) -> bool:
+    return isinstance(error, PermissionError | OSError) or _is_sqlite_error(
+        error, "SQLITE_READONLY", "SQLITE_CANTOPEN"
+    )
+
+
+def is_full(error: BaseException | None) -> bool:
+    """Return whether the disk had no more room."""
+    return _is_sqlite_error(error, "SQLITE_FULL") or getattr(error, "errno", None) == ENOSPC
 
 
 def _is_damage(error: BaseException | None) -> bool:

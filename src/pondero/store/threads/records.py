@@ -50,6 +50,42 @@ class Thread(Struct, frozen=True):
     refusals: tuple[Rejection, ...] = ()
 
 
+class UnfinishedTurn(Struct, frozen=True, omit_defaults=True):
+    """A turn that is to follow the first ``after`` messages of ``thread``; None begins a thread.
+
+    ``copy``: it begins a copy of the thread in any case. ``messages``: what there is of the turn so
+    far, its question first. ``name`` is added to the title of a new thread.
+    """
+
+    model: str
+    messages: tuple[StoredMessage, ...] = ()
+    thinking: Json = None
+    system: str = ""
+    thread: str | None = None
+    after: int = 0
+    copy: bool = False
+    refusals: tuple[Rejection, ...] = ()
+    name: str = ""
+
+
+class Drafts(Struct, frozen=True, omit_defaults=True):
+    """What waits to be sent to a thread: a queue of prompts, and words in the input line.
+
+    ``cut``: its last answer was cut off by the end of the program.
+    """
+
+    queue: tuple[Message, ...] = ()
+    typed: str = ""
+    cut: bool = False
+
+
+class SavedPlace(Struct, frozen=True):
+    """The thread that has a turn; ``grown``: it is a copy, because the other thread had grown."""
+
+    thread: Thread
+    grown: bool = False
+
+
 class ExportLine(Struct, frozen=True, omit_defaults=True):
     """A message in an export, with the number of its turn; ``copied`` by a fork."""
 

@@ -9,7 +9,18 @@ from sqlite3 import Connection, IntegrityError
 from time import time
 from typing import Any
 
-from ...canon import Json, Message, Usage, dump_json, load_json
+from ...canon import (
+    Json,
+    Message,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Usage,
+    dump_json,
+    load_json,
+)
 from ...errors import StoreError
 from ...handoff import Rejection
 from .database import Database
@@ -70,7 +81,7 @@ def _encode_row(
         figure(usage.thinking),
         kept.cost if as_number(kept.cost) is not None else None,
         kept.seconds,
-        replace_unencodable(kept.message.text),
+        searchable_words(kept.message),
         encode_text(kept),
         kept.offline,
         copied,
@@ -100,8 +111,34 @@ def replace_unencodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
+_FENCED = re.compile(r"(?P<name>[^\n]+):\n\n`{3,}\n")  # a text file, as attachments are written
+
+
+def searchable_words(message: Message) -> str:
+    """Return all that a search may find in a message: text, thinking, calls and results."""
+    return replace_unencodable("\n".join(filter(None, map(_words_of, message.parts))))
+
+
+def _words_of(part: Part) -> str:
+    match part:
+        case Text() | Thinking():
+            return part.text
+        case ToolCall():
+            return f"{part.name} {encode_text(part.arguments)}"
+        case ToolResult():
+            said = " ".join(each.text for each in part.content if isinstance(each, Text))
+            return f"{part.name or ''} {said}"
+        case _:
+            return ""
+
+
 def _make_title(message: Message) -> str:
-    text = re.sub(r"\s+", " ", replace_unencodable(message.text)).strip()
+    """Return the first typed words: files and piped text come before them."""
+    texts = [part.text for part in message.parts if isinstance(part, Text) and part.text.strip()]
+    typed = texts[-1] if texts else ""
+    if fenced := _FENCED.match(typed):
+        typed = fenced["name"]
+    text = re.sub(r"\s+", " ", replace_unencodable(typed)).strip()
     if len(text) <= _TITLE:
         return text
     cut = text[:_TITLE].rsplit(" ", 1)[0] if " " in text[:_TITLE] else text[: _TITLE - 1]

@@ -1,15 +1,17 @@
 """Search in the threads: with an index if SQLite has FTS5, else with LIKE.
 
-A search updates the index, so that writing a turn stays cheap.
+A search updates the index, so that writing a turn stays cheap. It does so in short transactions:
+other programs can write in between.
 """
 
+from collections.abc import Callable
 from sqlite3 import Connection
 from typing import Any
 
 from ...errors import StoreError
 from .database import Database
 from .records import SearchHit
-from .rows import THREAD, decode_thread
+from .rows import THREAD, decode_row, decode_thread, searchable_words
 
 _LEAST = 3  # letters: the index is of trigrams
 _AROUND = 40
@@ -18,8 +20,14 @@ _MAKE = (
     "CREATE VIRTUAL TABLE IF NOT EXISTS search USING fts5"
     "(words, content='kept', content_rowid='row', tokenize='trigram')"
 )
-_CATCH_UP = (
-    "INSERT INTO search (rowid, words) SELECT row, words FROM kept "
+_BATCH = 2_000  # messages that are indexed in one transaction
+_NEXT = (
+    "SELECT row, body, words FROM kept "
+    "WHERE row > (SELECT coalesce(max(id), 0) FROM search_docsize) ORDER BY row LIMIT ?"
+)
+_INDEX = "INSERT INTO search (rowid, words) VALUES (?, ?)"
+_OPEN = (
+    "SELECT count(*), (SELECT count(*) FROM kept) FROM kept "
     "WHERE row > (SELECT coalesce(max(id), 0) FROM search_docsize)"
 )
 _FORGET = (
@@ -37,15 +45,27 @@ _TITLES = (
 )
 
 
+Progress = Callable[[int, int], None]
+"""Called while the index is brought up to date: how many messages are in it, and how many are."""
+
+
 class SearchIndex:
     """Finds words in messages and titles."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._progress: Progress | None = None
 
-    def find(self, text: str, *, limit: int, thread: str | None = None) -> tuple[SearchHit, ...]:
+    def find(
+        self,
+        text: str,
+        *,
+        limit: int,
+        thread: str | None = None,
+        progress: Progress | None = None,
+    ) -> tuple[SearchHit, ...]:
         """Return titles, then messages, that contain all words; of a ``thread``, messages only."""
-        sought = text.split()
+        sought, self._progress = text.split(), progress
         if not sought:
             return ()
         rows: list[tuple[Any, ...]] = []
@@ -73,15 +93,38 @@ class SearchIndex:
     def _ready(self) -> bool:
         """Update the index; return whether there is one."""
         try:
-            with self._database.transaction() as connection:
-                connection.execute(_MAKE)
-                connection.execute(_CATCH_UP)
+            if not self._exists():
+                with self._database.transaction() as connection:
+                    connection.execute(_MAKE)
+            while self._index_batch():
+                pass
         except StoreError:  # SQLite lacks FTS5, or the file is read-only
             return False
         return True
 
+    def _index_batch(self) -> bool:
+        """Add some messages to the index; return whether there may be more."""
+        with self._database.transaction() as connection:
+            rows = connection.execute(_NEXT, (_BATCH,)).fetchall()
+            for row, body, words in rows:
+                known = _all_words(body, words)
+                if known != words:  # written by a version that kept visible text alone
+                    connection.execute("UPDATE kept SET words = ? WHERE row = ?", (known, row))
+                connection.execute(_INDEX, (row, known))
+        if self._progress is not None and rows:
+            [(open_, whole)] = self._database.rows(_OPEN)
+            self._progress(whole - open_, whole)
+        return len(rows) == _BATCH
+
     def _exists(self) -> bool:
         return bool(self._database.rows("SELECT 1 FROM sqlite_schema WHERE name = 'search'"))
+
+
+def _all_words(body: str, words: str) -> str:
+    try:
+        return searchable_words(decode_row(body).message)
+    except StoreError:  # a message that cannot be read any more is found by its old words
+        return words
 
 
 def _like(column: str, sought: list[str]) -> tuple[str, list[str]]:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
+from sqlite3 import Connection
 from time import time
 from types import EllipsisType
 from typing import Any, Self
@@ -15,8 +16,17 @@ from ...errors import BadParameter, StoreError, UnknownThread
 from ...handoff import Rejection
 from ..files import data_folder
 from ..secrets import SecretRedactor
-from .database import Database, open_database
-from .records import ExportLine, SearchHit, StoredMessage, Thread, UsageTotal
+from .database import Database, is_full, open_database
+from .records import (
+    Drafts,
+    ExportLine,
+    SavedPlace,
+    SearchHit,
+    StoredMessage,
+    Thread,
+    UnfinishedTurn,
+    UsageTotal,
+)
 from .rows import (
     ALPHABET,
     LENGTH,
@@ -31,7 +41,8 @@ from .rows import (
     replace_unencodable,
     sum_usage,
 )
-from .search import SearchIndex
+from .search import Progress, SearchIndex
+from .unfinished import TurnLog, mark_partial
 
 LAST = "last"
 FILE = "threads.db"
@@ -55,6 +66,7 @@ class Threads:
         self._database = database
         self._index = SearchIndex(database)
         self._secrets = tuple(secrets)
+        self._turns = TurnLog(database)
 
     @classmethod
     def open(cls, path: str | Path | None = None, *, secrets: Iterable[str] = ()) -> Self:
@@ -70,6 +82,7 @@ class Threads:
 
     def close(self) -> None:
         """Close the file; may be called twice."""
+        self._turns.close()
         self._database.close()
 
     def __enter__(self) -> Self:
@@ -133,12 +146,43 @@ class Threads:
         self.set(id, title=title)
 
     def delete(self, id: str) -> None:
-        """Delete a thread and all its messages."""
-        with self._database.transaction() as connection:
-            exact = self._exact(id)
-            self._index.forget(connection, exact)
-            connection.execute("DELETE FROM threads WHERE id = ?", (exact,))
-        self._database.settle()
+        """Delete a thread and all its messages, also on a disk that is full."""
+        self._delete((self._exact(id),))
+
+    def prune(self, *, before: float) -> tuple[Thread, ...]:
+        """Delete the threads that were last used before a time, and return them."""
+        found = tuple(each for each in self.list(limit=None) if each.updated < before)
+        self._delete(tuple(each.id for each in found))
+        return found
+
+    def _delete(self, ids: Sequence[str]) -> None:
+        try:
+            with self._database.transaction() as connection:
+                self._delete_rows(connection, ids)
+            self._database.settle()
+        except StoreError as error:
+            if not is_full(error.__cause__):
+                raise
+            with self._database.transaction_in_place() as connection:
+                self._delete_rows(connection, ids)
+
+    def _delete_rows(self, connection: Connection, ids: Sequence[str]) -> None:
+        for id in ids:
+            self._index.forget(connection, id)
+            connection.execute("DELETE FROM threads WHERE id = ?", (id,))
+            connection.execute("DELETE FROM drafts WHERE thread = ?", (id,))
+
+    def compact(self) -> tuple[int, int]:
+        """Give the room of deleted threads back to the disk; return the bytes before and after."""
+        before = self.size
+        self._database.compact()
+        return before, self.size
+
+    @property
+    def size(self) -> int:
+        """Return the bytes of the file and of its write-ahead log."""
+        names = (self.path, self.path.with_name(f"{self.path.name}-wal"))
+        return sum(each.stat().st_size for each in names if each.exists())
 
     def fork(
         self,
@@ -164,6 +208,96 @@ class Threads:
             new = insert(connection, {**columns, "parent": source.id})
             copy_rows(connection, source.id, new, source.messages if upto is None else upto)
         return self._thread(new)
+
+    # -- turns under way ---------------------------------------------------------------------
+
+    def save_turn(self, turn: UnfinishedTurn, *, number: int | None = None) -> SavedPlace:
+        """Add a whole turn to its thread, in one transaction; ``number``: as it was begun.
+
+        If the thread has other messages than those that the turn follows, the turn goes into a
+        copy of these; if it was deleted, into a new thread.
+        """
+        clean = self._clean(turn.messages)
+        columns = self._columns(
+            model=turn.model,
+            thinking=turn.thinking,
+            system=turn.system,
+            title="",
+            refusals=turn.refusals,
+        )
+        with self._database.transaction() as connection:
+            source = self._find_source(turn)
+            grown = source is not None and not turn.copy and source.messages != turn.after
+            if source is None or turn.copy or grown:
+                parent = None if source is None else source.id
+                title = "" if source is None or not turn.after else source.title
+                values = {**columns, "title": title, "parent": parent}
+                id = insert(connection, values)
+                if source is not None and turn.after:
+                    copy_rows(connection, source.id, id, turn.after)
+            else:
+                id = source.id
+                changes = {name: each for name, each in columns.items() if name != "title"}
+                names = ", ".join(f"{name} = ?" for name in changes)
+                connection.execute(
+                    f"UPDATE threads SET {names} WHERE id = ?", (*changes.values(), id)
+                )
+            append(connection, self._thread(id), clean)
+            if turn.name:
+                connection.execute(
+                    "UPDATE threads SET title = title || ? WHERE id = ?", (f" ({turn.name})", id)
+                )
+            if number is not None:
+                self._turns.end(connection, number)
+        return SavedPlace(self._thread(id), grown)
+
+    def _find_source(self, turn: UnfinishedTurn) -> Thread | None:
+        if turn.thread is None:
+            return None
+        rows = self._database.rows(f"SELECT {THREAD} FROM threads WHERE id = ?", (turn.thread,))
+        return decode_thread(rows[0]) if rows else None
+
+    def begin_turn(self, turn: UnfinishedTurn) -> int:
+        """Keep a turn that begins, and return its number."""
+        return self._turns.begin(SecretRedactor(self._secrets).value(turn))
+
+    def update_turn(self, number: int, turn: UnfinishedTurn) -> None:
+        """Keep what has arrived of a turn that has begun."""
+        self._turns.update(number, SecretRedactor(self._secrets).value(turn))
+
+    def discard_turn(self, number: int) -> None:
+        """Forget a turn that has begun."""
+        with self._database.transaction() as connection:
+            self._turns.end(connection, number)
+
+    def recover_turns(self, *, own: bool = False) -> tuple[Thread, ...]:
+        """Save the turns that killed processes left, or the ``own`` ones, and return the threads.
+
+        The question stays, with as much of the answer as was written, marked as partial.
+        """
+        found: dict[str, Thread] = {}
+        for number, owner, turn in self._turns.list_left(own=own):
+            thread = self.save_turn(mark_partial(turn), number=number).thread
+            found[thread.id] = thread
+            if turn.thread is None:
+                self._turns.move_drafts(owner, thread.id)
+        return tuple(found.values())
+
+    def save_drafts(self, thread: str | None, drafts: Drafts) -> None:
+        """Keep what waits for a thread; None is one that has not begun."""
+        self._turns.save_drafts(thread or "", SecretRedactor(self._secrets).value(drafts))
+
+    def list_drafts(self) -> tuple[Thread, ...]:
+        """Return the threads for which something waits that no living program will send."""
+        return tuple(
+            decode_thread(row)
+            for id in self._turns.list_drafts()
+            for row in self._database.rows(f"SELECT {THREAD} FROM threads WHERE id = ?", (id,))
+        )
+
+    def take_drafts(self, thread: str | None) -> Drafts:
+        """Return what waits for a thread, unless a program that lives will send it."""
+        return self._turns.take_drafts(thread or "")
 
     def restore(self, thread: Thread, lines: Sequence[ExportLine]) -> Thread:
         """Import an exported thread under its own id.
@@ -227,11 +361,21 @@ class Threads:
         return tuple(map(decode_thread, rows))
 
     def find(
-        self, text: str, *, limit: int = 50, thread: str | None = None
+        self,
+        text: str,
+        *,
+        limit: int = 50,
+        thread: str | None = None,
+        progress: Progress | None = None,
     ) -> tuple[SearchHit, ...]:
-        """Return titles, then messages, that contain all words; of a ``thread``, messages only."""
+        """Return titles, then messages, that contain all words; of a ``thread``, messages only.
+
+        Thinking, tool calls and their results are searched too. ``progress`` is called while the
+        index is brought up to date.
+        """
         exact = None if thread is None else self._exact(thread)
-        return self._index.find(replace_unencodable(text), limit=limit, thread=exact)
+        words = replace_unencodable(text)
+        return self._index.find(words, limit=limit, thread=exact, progress=progress)
 
     def stats(self, *, days: float | None = None) -> tuple[UsageTotal, ...]:
         """Return the usage by model and level, in these last days or ever."""
@@ -250,7 +394,10 @@ class Threads:
 
     def _exact(self, id: str) -> str:
         if id == LAST:
-            query = "SELECT id FROM threads ORDER BY updated DESC, number DESC LIMIT 1"
+            # One without a message was begun on a full disk: there is nothing to continue.
+            query = (
+                "SELECT id FROM threads ORDER BY messages = 0, updated DESC, number DESC LIMIT 1"
+            )
             rows = self._database.rows(query)
             if not rows:
                 raise UnknownThread(

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from ...catalog import Provider
 from ...errors import MissingExtra, PonderoError, UsageError
+from ...extras import install_hint
 from ...store import Credentials, load_catalog
 from ..grading.judges import Grade, Judge
 from ..questions import Question
@@ -386,7 +387,7 @@ class RayEngine:
 def _check_extra() -> None:
     if find_spec("ray") is not None:
         return
-    how = "pip install 'pondero[ray]'"
+    how = install_hint("ray")
     if sys.version_info >= (3, 14):
         how = "there is none for Python 3.14 yet, so use Python 3.13 or older and " + how
     message = f"the engine 'ray' needs ray: {how}"

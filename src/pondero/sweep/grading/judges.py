@@ -35,7 +35,7 @@ from ..questions import Question
 from .agreement import check_labels
 from .grade import Check, Grade, Grader, Judge, JudgeFailed, find_targets
 from .isolation import PROCESSES, isolate
-from .letter_reader import read_letter
+from .letter_reader import LETTERS, read_letter
 from .model_judges import (
     find_criteria,
     make_comparer,
@@ -236,16 +236,18 @@ def _make_choice(_: str) -> Check:
 
 def find_letters(question: Question) -> set[str]:
     """Return the letters of a question's targets; raise BadParameter if one is no choice."""
-    if not question.choices:
-        message = f"question {question.id!r} has no choices; the judge 'choice' needs them"
-        raise BadParameter(message)
-    listed = dict(zip(map(fold, question.choices), ascii_uppercase, strict=False))
+    listed = dict(zip(map(fold, question.choices or LETTERS), ascii_uppercase, strict=False))
     wanted = set()
     for target in find_targets(question):
         letter = target.strip(" ().:*[]").upper()
         wanted.add(listed.get(fold(target), letter))
     if strange := wanted - set(listed.values()):
         message = f"question {question.id!r} has no choice {min(strange)!r}, which is its target"
+        if not question.choices:
+            message = (
+                f"question {question.id!r} has no choices, and its target {min(strange)!r} is no "
+                f"letter from {LETTERS[0]} to {LETTERS[-1]}"
+            )
         raise BadParameter(message)
     return wanted
 

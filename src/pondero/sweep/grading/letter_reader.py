@@ -2,7 +2,7 @@ r"""How the judge ``choice`` reads a letter, in this order; the last of its sort
 
 ``\boxed{B}``; an answer that is one letter, as ``b``, ``(b)``, ``**B**``, ``option b``; "the answer
 is B"; a letter with its choice's text; a capital letter by itself; the text of one choice alone.
-"A or B" is ambiguous: no letter, with the reason.
+"A or B" is ambiguous: no letter, with the reason. Without choices the letters are A to J.
 """
 
 import re
@@ -29,6 +29,8 @@ _NAMED = re.compile(
 _ALONE = re.compile(r"(?<![\w'’\\])([A-Z])(?![\w'’])")
 _ARTICLE = re.compile(r"\s+(?!(?:is|was|are|because|since|as|and|or|but|seems|fits|only)\b)[a-z]")
 _EITHER = re.compile(r"\W{0,3}\b(?:or|and)\b\W{0,3}|\s?[/&,]\s?", re.IGNORECASE)
+LETTERS = ascii_uppercase[:10]
+"""The letters of a question whose choices are part of its text; no test in use has more."""
 _SHORT = 80  # characters; _ONLY takes cubic time on blanks and signs
 
 
@@ -45,6 +47,7 @@ class LetterReading(Struct, frozen=True):
 
 def read_letter(answer: str, choices: Sequence[str]) -> LetterReading:
     """Return the letter that an answer names, by the rules above."""
+    choices = choices or ("",) * len(LETTERS)
     letters = ascii_uppercase[: len(choices)]
     said = _TEXT_MACRO.sub(r"\1", normalize(answer).translate(_WIDE))
     boxed = find_boxed(said)

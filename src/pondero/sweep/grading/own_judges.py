@@ -6,7 +6,6 @@ import inspect
 import json
 import os
 import secrets
-import shlex
 import shutil
 import sys
 import tempfile
@@ -18,6 +17,7 @@ from typing import cast
 import msgspec
 
 from ...errors import BadParameter
+from ...store import split_command
 from ..questions import Question
 from .grade import Check, Grade, Grader, JudgeFailed, find_targets
 from .isolation import OWN_GROUP, kill_group
@@ -79,7 +79,7 @@ def _parse_score(found: object, where: str) -> float:
 def make_command_grader(argument: str) -> Grader:
     """Return a grader by a program's exit code: 0 is right, 1 wrong, all else a failed grade."""
     try:
-        words = shlex.split(argument)
+        words = split_command(argument)
     except ValueError as error:
         message = f"command:{argument} cannot be read: {error}"
         raise BadParameter(message) from None

@@ -44,7 +44,7 @@ class GradedAnswer(Struct, frozen=True):
 
 
 def propose_judge(questions: Sequence[Question]) -> JudgeProposal:
-    """Return the judge that the targets call for: choices, numbers, JSON or short text."""
+    """Return the judge that the targets call for: letters, numbers, JSON or short text."""
     targets = [target for question in questions for target in question.target]
     if not targets or not all(question.target for question in questions):
         found = ", ".join(dict.fromkeys(key for each in questions for key in each.metadata))
@@ -53,6 +53,8 @@ def propose_judge(questions: Sequence[Question]) -> JudgeProposal:
         return JudgeProposal(None, why)
     if all(each.choices for each in questions) and _fits("choice", questions):
         return JudgeProposal("choice", "every question has choices")
+    if _fits("choice", questions):
+        return JudgeProposal("choice", "every target is a letter or a choice")
     if all(map(is_number, targets)) or all("####" in each for each in targets):
         return JudgeProposal("numeric", "every target is a number")
     values = [_parse_container(each) for each in targets]

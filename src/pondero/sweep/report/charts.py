@@ -215,17 +215,19 @@ def _polygon(tone: str, *corners: tuple[float, float]) -> Html:
 def _labels(
     spots: Sequence[_Spot], results: SweepResults, front: Sequence[ArmResult]
 ) -> Iterator[Html]:
-    names = results.labels()
-    taken = [_Box(s.x - 7, s.y - 7, s.x + 7, s.y + 7) for s in spots]
-    taken += [_Box(s.x - 4, s.high, s.x + 4, s.low) for s in spots]
-    taken += _line_boxes([spot for spot in spots if spot.arm in front])
+    names, written = results.labels(), list[_Box]()
+    drawn = [_Box(s.x - 7, s.y - 7, s.x + 7, s.y + 7) for s in spots]
+    drawn += [_Box(s.x - 4, s.high, s.x + 4, s.low) for s in spots]
+    drawn += _line_boxes([spot for spot in spots if spot.arm in front])
     for spot in sorted(spots, key=lambda each: (each.x, each.y)):
         name = names[spot.number]
         places = list(_places(spot, _LETTER * len(name)))
         fits = [box for box in places if box.left >= _LEFT and box.right <= _WIDTH - 2]
-        free = (box for box in fits if not any(box.meets(other) for other in taken))
-        box = next(free, (fits or places)[0])
-        taken.append(box)
+        # On a line of the drawing a label can still be read; on another label it cannot.
+        readable = [box for box in fits or places if not any(map(box.meets, written))]
+        free = (box for box in readable if not any(map(box.meets, drawn)))
+        box = next(free, (readable or fits or places)[0])
+        written.append(box)
         if not _Box(spot.x - 9, spot.y - 20, spot.x + 9, spot.y + 20).meets(box):
             near = box.left if box.left > spot.x else box.right
             middle = (box.top + box.bottom) / 2
@@ -240,7 +242,7 @@ def _line_boxes(front: Sequence[_Spot]) -> list[_Box]:
 
 
 def _places(spot: _Spot, width: float) -> Iterator[_Box]:
-    for down in (12, -12, 0, 26, -26, 40, -40, 54, -54, 70, -70):
+    for down in (12, -12, 0, 27, -27, 42, -42, 57, -57, 72, -72, 87, -87):
         for left in (spot.x + 8, spot.x - 10 - width):
             top = spot.y + down - _LINE / 2
             if top >= 0 and top + _LINE <= _HEIGHT - _BOTTOM:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import TYPE_CHECKING
 
+from ...extras import install_hint
 from ...store import has_prices
 from .number_format import format_cost, format_share_points, many, percent
 
@@ -180,7 +181,7 @@ def _describe_cost(results: "SweepResults") -> str:
     asked = [arm for arm in results.arms if arm.n]
     unpriced = [arm for arm in asked if arm.cost is None]
     if asked and len(unpriced) == len(asked):
-        cure = "" if has_prices() else "; pip install 'pondero[prices]' knows many"
+        cure = "" if has_prices() else f"; {install_hint('prices')} knows many"
         return f"not known: no arm has a price{cure}"
     beyond = "; of some arms no price is known" if unpriced else ""
     if results.facts.spec.offline:

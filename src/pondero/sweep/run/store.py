@@ -17,7 +17,16 @@ from msgspec import Struct
 
 from ...canon import Json, convert_json, dump_json, load_json
 from ...errors import BadParameter, StoreError, UsageError
-from ...store import FACTS, Database, Jobs, Schema, SecretRedactor, hold_lock, redact_secrets
+from ...store import (
+    FACTS,
+    Database,
+    Jobs,
+    Schema,
+    SecretRedactor,
+    hold_lock,
+    is_locked,
+    redact_secrets,
+)
 from ..arms import Arm
 from ..engines.engine import TrialResult
 from ..engines.leases import read_unsent
@@ -234,11 +243,7 @@ class Run:
         state = known.get("state", "running")
         if state != "running":
             return "done" if state == "done" else "stopped"
-        try:
-            with hold_lock(self._database.path, "running"):
-                return "interrupted"
-        except UsageError:
-            return "running"
+        return "running" if is_locked(self._database.path) else "interrupted"
 
     def end(self, state: Literal["stopped", "done"]) -> None:
         """Save how the run ended."""

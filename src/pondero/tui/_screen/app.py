@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -36,6 +36,7 @@ from ..state import (
     reduce,
 )
 from .conversation import ConversationTab, Tabs
+from .ending import EndingSignals
 from .executor import Executor
 from .widgets.approval import ApprovalScreen
 from .widgets.comparison_screen import ComparisonScreen
@@ -47,6 +48,9 @@ from .widgets.views import DARK, THEMES, Bar, Picker, ThinkingView
 
 _FRAMES_A_SECOND = 30
 _NARROW = 64
+_TYPED_EVERY = 2.0
+"""Seconds between two writings of the words in the input line."""
+_MORE = "↓ more below: Page Down, Ctrl+End"
 
 
 class ChatApp(App[None]):
@@ -65,6 +69,7 @@ class ChatApp(App[None]):
         Binding("pagedown", "page(1)", show=False, priority=True),
         Binding("ctrl+home", "edge(-1)", show=False, priority=True),
         Binding("ctrl+end", "edge(1)", show=False, priority=True),
+        Binding("ctrl+z", "suspend_process", show=False, priority=True),
     ]
 
     def __init__(
@@ -92,6 +97,7 @@ class ChatApp(App[None]):
         self.prompt: Prompt = Prompt(self._complete_line)
         self._bar = Bar()
         self._executor = Executor(self, self._tabs, tap, clock)
+        self._ending = EndingSignals()
         self._frames: Timer | None = None
         self._picking: PickerState | None = None
         self._comparison: ComparisonScreen | None = None
@@ -141,10 +147,30 @@ class ChatApp(App[None]):
         self.run_worker(self.tab.session.warm_up, thread=True)
         for action in self._first:
             self.dispatch(action)
+        self._executor.restore_drafts(self.tab)
+        self.set_interval(_TYPED_EVERY, self._save_drafts)
+        self._ending.set_handlers(self.leave)
 
     async def on_unmount(self) -> None:
         """Close the connections."""
+        self._ending.remove_handlers()
         await self.tab.session.aclose()
+
+    # -- the end ----------------------------------------------------------------------------------
+
+    def leave(self, code: int = 0) -> None:
+        """Stop what runs, save what came and what was typed, and exit with this code."""
+        self.run_worker(self._leave(code), group="leave", exclusive=True, exit_on_error=False)
+
+    async def _leave(self, code: int) -> None:
+        stopped = await self._executor.stop_all()
+        self._save_drafts(stopped if code else ())
+        self.exit(return_code=code)
+
+    def _save_drafts(self, cut: Collection[ConversationTab] = ()) -> None:
+        for tab in self._tabs:
+            typed = self.prompt.text if tab is self.tab else ""
+            self._executor.save_drafts(tab, typed, cut=tab in cut)
 
     # -- the loop: an action, a state, what it asks for -------------------------------------------
 
@@ -156,6 +182,8 @@ class ChatApp(App[None]):
             self.page.to_end()
         was = tab.state
         tab.state, asked = reduce(was, action, self._dial)
+        if tab.state.queue != was.queue:
+            self._executor.save_drafts(tab, self.prompt.text if tab is self.tab else "")
         if tab is self.tab and tab.state is not was and self.page.is_attached:
             self._draw()  # unless the app has been closed
         self._run_frames()
@@ -178,7 +206,7 @@ class ChatApp(App[None]):
         self.page.show((*state.page, *state.live), hidden=state.show == "hidden")
         self._bar.show(state)
         self._tray.show(state)
-        self.prompt.frame(title=state.thread.title if state.thread else "", hint=state.hint)
+        self._draw_frame()
         self.prompt.has_queue = bool(state.queue)
         self._pane.show(state.listing)
         self._middle.set_class(state.listing is not None, "listing")
@@ -187,6 +215,12 @@ class ChatApp(App[None]):
         if state.choosing is not None and state.choosing is not self._picking:
             self._picking = state.choosing
             self.push_screen(Picker(state.choosing), self._pick_item)
+
+    @on(Transcript.Moved)
+    def _draw_frame(self) -> None:
+        state = self.state
+        hint = state.hint or (_MORE if self.page.has_more_below else "")
+        self.prompt.frame(title=state.thread.title if state.thread else "", hint=hint)
 
     def _draw_comparison(self, state: ChatState) -> None:
         screen = self._comparison
@@ -243,12 +277,15 @@ class ChatApp(App[None]):
         """Scroll the transcript to a message."""
         self.page.visit(number)
 
-    def restore_input(self, words: str) -> bool:
+    def restore_input(self, words: str, *, selected: bool) -> bool:
         """Put words into the input line; False if it has others, and only ↑ recalls them."""
         if self.prompt.text:
             self.prompt.remember(words)
             return False
-        self.prompt.put(words)
+        if selected:
+            self.prompt.offer(words)
+        else:
+            self.prompt.put(words)
         return True
 
     def paste_text(self) -> None:
@@ -336,7 +373,7 @@ class ChatApp(App[None]):
 
     @on(Prompt.ExitPressed)
     def _leave_chat(self) -> None:
-        self.exit()
+        self.leave()
 
     @on(ThinkingView.Clicked)
     def _toggle_thinking(self, event: ThinkingView.Clicked) -> None:
@@ -415,6 +452,8 @@ def run_chat(
     clock: Callable[[], float],
     first: tuple[Action, ...],
     theme: str,
-) -> None:
-    """Draw the chat until the user leaves it."""
-    ChatApp(state, dial, session, tap=tap, clock=clock, first=first, theme=theme).run()
+) -> int:
+    """Draw the chat until the user leaves it, and return the exit code."""
+    app = ChatApp(state, dial, session, tap=tap, clock=clock, first=first, theme=theme)
+    app.run()
+    return app.return_code or 0

@@ -31,6 +31,11 @@ class ConversationTab:
         return self.state.thread.id if self.state.thread else None
 
     @property
+    def running(self) -> tuple[Worker[None], ...]:
+        """Return the workers of its answers."""
+        return (*self.asking, *((self.turn,) if self.turn is not None else ()))
+
+    @property
     def is_written(self) -> bool:
         """Return whether all of it is on disk, so that it can be closed and opened again."""
         return self.state.thread is not None and self.state.unsaved is None
@@ -72,7 +77,7 @@ class Tabs:
             turn=None,
             queue=(),
             attached=(),
-            hint="",
+            hint=_describe_parked(tab.state),
             choosing=None,
             comparing=None,
             next_key=self._count * _KEYS_PER_TAB,  # no cell has a key of another tab
@@ -93,13 +98,24 @@ class Tabs:
         """Return the tab of a thread, if it is open."""
         return next((tab for tab in self._open if tab.thread == thread), None)
 
+    def find_empty(self) -> ConversationTab | None:
+        """Return a hidden tab without a thread: only what waits there keeps it open."""
+        hidden = (tab for tab in self._open if tab is not self.active)
+        return next((tab for tab in hidden if not (tab.state.count or tab.state.busy)), None)
+
     def busy_threads(self) -> tuple[str, ...]:
         """Return the threads that are being answered."""
         return tuple(tab.thread for tab in self._open if tab.thread and tab.state.busy)
 
     def release(self, tab: ConversationTab) -> None:
         """Close a hidden, idle tab that is saved or empty; queued words keep it open."""
-        saved = tab.is_written and not tab.state.queue
-        done = not tab.state.busy and (saved or not tab.state.count)
+        done = not tab.state.occupied and (tab.is_written or not tab.state.count)
         if tab is not self.active and done:
             self._open.remove(tab)
+
+
+def _describe_parked(state: ChatState) -> str:
+    if state.busy or not state.queue:
+        return ""
+    count = len(state.queue)
+    return f"{count} {'prompts wait' if count > 1 else 'prompt waits'} in the other thread: Ctrl+L"

@@ -6,25 +6,40 @@ import shlex
 import subprocess
 import tempfile
 from collections.abc import Callable, Coroutine, Iterable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
 from textual.app import SuspendNotSupported
-from textual.worker import Worker
+from textual.worker import Worker, WorkerError
 
 from ...canon import Json
 from ...cassettes import AsyncTap
 from ...client import attachment
 from ...errors import PonderoError, UnknownThread
-from ...store import set_config
+from ...store import Drafts, set_config
 from .. import file_mentions
 from ..clipboard import copy, picture
 from ..reports import describe_error, export_thread, redact_ended, run_doctor, tools, wire
-from ..state import PAGE, Action, Choice, DraftQuestion, Effect, Proposal, Word, actions, effects
+from ..state import (
+    PAGE,
+    Action,
+    Choice,
+    DraftQuestion,
+    Effect,
+    Proposal,
+    Word,
+    actions,
+    effects,
+    read_question,
+    write_question,
+)
 from .conversation import ConversationTab, Tabs
+
+_PATIENCE = 5.0
+"""Seconds for the answers that are stopped when the chat is left."""
 
 
 class Host(Protocol):
@@ -49,7 +64,7 @@ class Host(Protocol):
     def scroll_to(self, number: int) -> None:
         """Scroll the transcript to a message."""
 
-    def restore_input(self, words: str) -> bool:
+    def restore_input(self, words: str, *, selected: bool) -> bool:
         """Put words into the input line; False if it has others, and only ↑ recalls them."""
 
     def paste_text(self) -> None:
@@ -64,8 +79,8 @@ class Host(Protocol):
     def change_theme(self, theme: str) -> None:
         """Draw in other colours."""
 
-    def exit(self) -> None:
-        """Leave the chat."""
+    def leave(self) -> None:
+        """Stop what runs, save it, and leave the chat."""
 
 
 class Executor:
@@ -124,7 +139,12 @@ class Executor:
     # -- a turn -----------------------------------------------------------------------------------
 
     async def _request_approval(
-        self, tab: ConversationTab, name: str, source: str, arguments: dict[str, Json]
+        self,
+        tab: ConversationTab,
+        name: str,
+        source: str,
+        arguments: dict[str, Json],
+        column: str,
     ) -> Word:
         self._calls += 1
         id = self._calls
@@ -132,7 +152,8 @@ class Executor:
         tab.proposed[id] = decision
         shown = msgspec.json.format(msgspec.json.encode(arguments), indent=2).decode()
         self._draw_arrivals(tab)
-        self._dispatch(actions.ApprovalRequested(Proposal(id, name, source, shown)), tab)
+        proposal = Proposal(id, name, source, shown, column)
+        self._dispatch(actions.ApprovalRequested(proposal), tab)
         if tab is not self._tabs.active:
             self._dispatch(actions.ApprovalWaiting(tab.state.thread))
         try:
@@ -194,7 +215,7 @@ class Executor:
             self._dispatch(actions.BackgroundTurnEnded(tab.state.thread, whole=whole))
 
     def _stop(self, _effect: effects.Stop, tab: ConversationTab) -> None:
-        for worker in (*tab.asking, *((tab.turn,) if tab.turn is not None else ())):
+        for worker in tab.running:
             worker.cancel()
 
     def _compare(self, effect: effects.Compare, tab: ConversationTab) -> None:
@@ -226,6 +247,7 @@ class Executor:
                 model=each.ask.model,
                 level_text=each.ask.level_text,
                 name=effect.names[column],
+                journal=each.journal,
             )
         ]
         lines = [f"kept in copies of this thread: {', '.join(copies)}"] if copies else []
@@ -235,7 +257,11 @@ class Executor:
         stored = tab.candidates[effect.chosen].stored
         writer.rewind(effect.number)
         saved = writer.add(
-            stored, model=state.model, level_text=state.level_text, system=state.system
+            stored,
+            model=state.model,
+            level_text=state.level_text,
+            system=state.system,
+            journal=tab.candidates[effect.chosen].journal,
         )
         past = writer.page(effect.number, effect.number + len(stored))
         settled = actions.ComparisonClosed(past, saved.thread, saved.unsaved, tuple(lines))
@@ -252,8 +278,8 @@ class Executor:
     # -- threads ----------------------------------------------------------------------------------
 
     def _begin(self, _effect: effects.Begin, tab: ConversationTab) -> None:
-        if tab.state.busy:
-            self._host.show_tab(self._tabs.make(tab))
+        if tab.state.occupied:
+            self._host.show_tab(self._tabs.find_empty() or self._tabs.make(tab))
         else:
             tab.session.writer.begin()
 
@@ -271,16 +297,44 @@ class Executor:
         if (shown := self._tabs.find(exact)) is not None and shown is not tab:
             self._host.show_tab(shown)
             return shown
-        if tab.state.busy:
+        if tab.state.occupied:
             tab = self._tabs.make(tab)
             self._host.show_tab(tab)
         self._dispatch(tab.session.writer.open(exact), tab)
+        self.restore_drafts(tab)
         return tab
 
+    # -- what waits to be sent --------------------------------------------------------------------
+
+    def save_drafts(self, tab: ConversationTab, typed: str, *, cut: bool = False) -> None:
+        """Keep the queue of a thread and the words in the input line, in case of a kill."""
+        queue = tuple(write_question(asked) for asked in tab.state.queue)
+        tab.session.writer.save_drafts(Drafts(queue, typed, cut))
+
+    def restore_drafts(self, tab: ConversationTab) -> None:
+        """Put back what waited for this thread when its program ended."""
+        drafts = tab.session.writer.take_drafts()
+        queue = tuple(map(read_question, drafts.queue))
+        self._dispatch(actions.DraftsRestored(queue, drafts.typed), tab)
+
+    async def stop_all(self) -> set[ConversationTab]:
+        """Stop every answer, wait until what came is written, and return the tabs that had one."""
+        active = {tab for tab in self._tabs if tab.state.active}
+        running = [worker for tab in self._tabs for worker in tab.running]
+        for worker in running:
+            worker.cancel()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_PATIENCE):
+                for worker in running:
+                    with suppress(WorkerError):
+                        await worker.wait()
+        return active
+
+    # -- the list of threads ----------------------------------------------------------------------
+
     def _fork(self, effect: effects.Fork, tab: ConversationTab) -> None:
-        self._dispatch(
-            tab.session.writer.fork(model=effect.model, level_text=effect.level_text), tab
-        )
+        copy = tab.session.writer.copy(model=effect.model, level_text=effect.level_text)
+        tab = self._show_thread(copy, tab)
         said = "✓ This is a copy; the first one stays as it was"
         self._dispatch(actions.LinesReported((said,), "good"), tab)
         if effect.to:
@@ -429,7 +483,7 @@ class Executor:
     def _restore(self, effect: effects.RestoreInput, tab: ConversationTab) -> None:
         if tab is not self._tabs.active:
             self._dispatch(actions.WordsReturned(effect.words), tab)
-        elif not self._host.restore_input(effect.words):
+        elif not self._host.restore_input(effect.words, selected=effect.selected):
             said = "↑ recalls your words: the input line has others"
             self._dispatch(actions.LinesReported((said,)), tab)
 
@@ -442,4 +496,4 @@ class Executor:
             self._dispatch(actions.LinesReported((said,), "warning"), tab)
 
     def _quit(self, _effect: effects.Quit, _tab: ConversationTab) -> None:
-        self._host.exit()
+        self._host.leave()

@@ -8,6 +8,7 @@ from .commands import COMMANDS, completions
 from .effects import Effect
 from .handlers.comparison import column_figures
 from .handlers.history import PAGE
+from .handlers.last_turn import read_question, write_question
 from .handlers.search import place_value
 from .handlers.turn import describe_trouble
 from .reduce import initial_state, reduce
@@ -61,6 +62,8 @@ __all__ = [
     "initial_state",
     "place_value",
     "queued_lines",
+    "read_question",
     "reduce",
     "status",
+    "write_question",
 ]

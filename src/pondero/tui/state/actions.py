@@ -127,7 +127,11 @@ class ExchangeEnded(Struct, frozen=True):
 
 
 class TurnEnded(Action, frozen=True, kw_only=True):
-    """The turn is over; ``stored``: messages added to ``thread``, else ``unsaved`` says why not."""
+    """The turn is over; ``stored``: messages added to ``thread``, else ``unsaved`` says why not.
+
+    ``grown``: the thread had grown elsewhere, and ``thread`` is a copy without that. ``waited``:
+    the seconds in which the user decided about tools.
+    """
 
     at: float
     stored: tuple[Message, ...] = ()
@@ -136,6 +140,15 @@ class TurnEnded(Action, frozen=True, kw_only=True):
     error: PonderoError | None = None
     thread: SavedThread | None = None
     unsaved: str | None = None
+    grown: bool = False
+    waited: float = 0.0
+
+
+class DraftsRestored(Action, frozen=True):
+    """What waited for this thread when its program ended: a queue, and words that were typed."""
+
+    queue: tuple[DraftQuestion, ...] = ()
+    typed: str = ""
 
 
 class WordsReturned(Action, frozen=True):

@@ -26,7 +26,10 @@ class UserCell(Struct, frozen=True, kw_only=True):
 
 
 class ThinkingCell(Struct, frozen=True, kw_only=True):
-    """One stretch of thinking. ``tokens`` is None if the service did not report them."""
+    """One stretch of thinking. ``tokens`` is None if the service did not report them.
+
+    ``cut`` is why nothing follows it.
+    """
 
     key: int
     text: str = ""
@@ -37,6 +40,7 @@ class ThinkingCell(Struct, frozen=True, kw_only=True):
     nature: Nature = "full"
     live: bool = False
     open: bool = False
+    cut: str | None = None
     number: int | None = None
 
     @property
@@ -51,7 +55,7 @@ class ThinkingCell(Struct, frozen=True, kw_only=True):
             return _join_words("thinking…", format_seconds(self.seconds), self._count())
         mark = "·" if not self.readable else "▾" if self.open else "▸"
         head = _join_words(f"{mark} thought", format_seconds(self.seconds), self._count())
-        rest = [word for word in (self.level or "", _NATURES[self.nature]) if word]
+        rest = [word for word in (self.level or "", _NATURES[self.nature], self.cut or "") if word]
         return " · ".join([head, *rest])
 
     def _count(self) -> str:

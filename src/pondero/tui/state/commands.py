@@ -35,7 +35,9 @@ class Command(Struct, frozen=True):
 
 
 def _new(state: ChatState, _argument: str, _dial: DialView) -> Transition:
-    if state.busy:
+    if not (state.count or state.busy) and state.queue:
+        return state.but(hint="this thread is new; its prompts still wait"), ()
+    if state.occupied:
         return state, (effects.Begin(),)
     return state.clear().but(hint="a new thread"), (effects.Begin(),)
 
@@ -249,7 +251,7 @@ def run(state: ChatState, text: str, dial: DialView) -> Transition:
     if command is None:
         return state.tell(_unknown(name), tone="error"), ()
     if state.busy and not command.anytime:
-        return state.but(hint=WAIT), (effects.RestoreInput(text),)
+        return state.but(hint=WAIT), (effects.RestoreInput(text, selected=False),)
     try:
         return command.run(state, argument.strip(), dial)
     except PonderoError as error:

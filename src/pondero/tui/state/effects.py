@@ -16,7 +16,10 @@ class Effect(Struct, frozen=True):
 
 
 class AskModel(Effect, frozen=True):
-    """Ask the model at this level; EventsArrived follows many times, then one TurnEnded."""
+    """Ask the model at this level; EventsArrived follows many times, then one TurnEnded.
+
+    ``label`` names the column of a comparison that asks.
+    """
 
     words: str
     model: str
@@ -25,6 +28,7 @@ class AskModel(Effect, frozen=True):
     context: int | None = None
     parts: tuple[Text | Image | Blob, ...] = ()
     last_prompt: int | None = None
+    label: str = ""
 
 
 class Compare(Effect, frozen=True):
@@ -198,9 +202,10 @@ class RunDoctor(Effect, frozen=True):
 
 
 class RestoreInput(Effect, frozen=True):
-    """Put words back into the input line."""
+    """Put words back into the input line; if ``selected``, what is typed next replaces them."""
 
     words: str
+    selected: bool = True
 
 
 class ChangeTheme(Effect, frozen=True):

@@ -16,7 +16,7 @@ from .handlers.last_turn import take_back
 from .handlers.model_switch import describe_level, offer, switch_model, thinking
 from .handlers.search import on_found, visit
 from .handlers.turn import on_ended, on_events, start_turn
-from .state import WAIT, ChatState, DraftQuestion, PickerState
+from .state import WAIT, ChatState, DraftQuestion, FailedQuestion, PickerState
 
 
 def reduce(state: ChatState, action: Action, dial: DialView) -> Transition:
@@ -69,9 +69,21 @@ def _on_attached(state: ChatState, action: actions.FilesAttached, _dial: DialVie
 
 
 def _ask_next(state: ChatState, at: float, dial: DialView) -> Transition:
-    if state.busy or not state.queue:
+    if state.busy:
+        return state, ()
+    if (failed := state.failed) is not None:
+        return _ask_again(state, failed, at, dial)
+    if not state.queue:
         return state, ()
     return _ask(state.but(queue=state.queue[1:]), state.queue[0], at, dial)
+
+
+def _ask_again(state: ChatState, failed: FailedQuestion, at: float, dial: DialView) -> Transition:
+    if failed.number is None:
+        parts = failed.asked.parts  # they went back to what is attached
+        return _ask(state.but(attached=state.attached[len(parts) :]), failed.asked, at, dial)
+    begun, asked = _ask(state.rewind(failed.number), failed.asked, at, dial)
+    return begun, (effects.Rewind(failed.number), *asked)
 
 
 def _on_unqueued(state: ChatState, _action: actions.Unqueued, _dial: DialView) -> Transition:
@@ -79,7 +91,7 @@ def _on_unqueued(state: ChatState, _action: actions.Unqueued, _dial: DialView) -
         return state, ()
     *queue, last = state.queue
     after = state.but(queue=tuple(queue), attached=(*last.parts, *state.attached), hint="")
-    return after, (effects.RestoreInput(last.words),)
+    return after, (effects.RestoreInput(last.words, selected=False),)
 
 
 def _on_words_returned(
@@ -87,6 +99,19 @@ def _on_words_returned(
 ) -> Transition:
     asked = DraftQuestion(action.words, state.attached)
     return state.but(queue=(asked, *state.queue), attached=()), ()
+
+
+def _on_drafts_restored(
+    state: ChatState, action: actions.DraftsRestored, _dial: DialView
+) -> Transition:
+    if not action.queue and not action.typed:
+        return state, ()
+    after = state.but(queue=(*action.queue, *state.queue))
+    if action.queue:
+        count = len(action.queue)
+        what = "prompts were" if count > 1 else "prompt was"
+        after = after.tell(f"{count} {what} not sent; Enter on an empty line sends the next")
+    return after, ((effects.RestoreInput(action.typed, selected=False),) if action.typed else ())
 
 
 def _ask(state: ChatState, asked: DraftQuestion, at: float, dial: DialView) -> Transition:
@@ -200,7 +225,8 @@ def _on_turn_ended(state: ChatState, action: actions.TurnEnded, dial: DialView) 
     if not after.queue or after.busy:
         return after, asked
     if action.stopped or action.error is not None:
-        held = f"{len(after.queue)} waiting: Enter on an empty line sends the next"
+        does = "sends the next" if after.failed is None else "asks again"
+        held = f"{len(after.queue)} waiting: Enter on an empty line {does}"
         return after.but(hint=held), asked
     sent, more = _ask_next(after, action.at, dial)
     return sent, (*asked, *more)
@@ -226,7 +252,8 @@ _PURPOSES: dict[
 def _on_edited(state: ChatState, action: actions.QuestionEdited, dial: DialView) -> Transition:
     before = action.before
     if action.words is None:
-        return take_back(state, before, action.number, "change it and press Enter")
+        hint = "change it and press Enter"
+        return take_back(state, before, action.number, hint, selected=False)
     words = action.words.strip()
     if not words or words == before.words.strip():
         return state.but(hint="nothing was changed, and nothing asked"), ()
@@ -275,6 +302,7 @@ _HANDLERS: dict[type, Callable[[ChatState, Any, DialView], Transition]] = {
     actions.KeyTyped: _on_typed,
     actions.Unqueued: _on_unqueued,
     actions.WordsReturned: _on_words_returned,
+    actions.DraftsRestored: _on_drafts_restored,
     actions.PaneToggled: search.on_pane_toggled,
     actions.SearchTyped: search.on_search_typed,
     actions.ThreadsListed: search.on_listed,

@@ -106,17 +106,28 @@ class DraftQuestion(Struct, frozen=True):
     parts: tuple[Text | Image | Blob, ...] = ()
 
 
+class FailedQuestion(Struct, frozen=True):
+    """A question that got an error; ``number``: the thread has it, with a part of an answer."""
+
+    asked: DraftQuestion
+    number: int | None = None
+
+
 Word = Literal["once", "always", "no"]
 """What the user decides about a call."""
 
 
 class Proposal(Struct, frozen=True):
-    """A call that waits for the user's decision; ``source`` is where its tool is from."""
+    """A call that waits for the user's decision; ``source`` is where its tool is from.
+
+    ``column`` is the name of the column that asks, in a comparison.
+    """
 
     id: int
     name: str
     source: str
     arguments: str
+    column: str = ""
 
 
 class ThreadPaneState(Struct, frozen=True):
@@ -168,7 +179,8 @@ class ChatState(Struct, frozen=True, kw_only=True):
     ``first`` and ``last`` bound the messages on the page, of ``count`` in the thread.
     ``level_text`` is the level the user asked for; ``plan`` is what the model gets. ``turns`` has
     for each turn the number of its first message and the number after its last. ``paid``: a service
-    answers, not the emulator. ``noted`` are the repairs already shown.
+    answers, not the emulator. ``noted`` are the repairs already shown. ``failed`` is the question
+    that got an error in place of an answer: Enter on an empty line asks it again.
     """
 
     model: str
@@ -183,6 +195,7 @@ class ChatState(Struct, frozen=True, kw_only=True):
     live: tuple[Cell, ...] = ()
     turn: TurnInProgress | None = None
     queue: tuple[DraftQuestion, ...] = ()
+    failed: FailedQuestion | None = None
     attached: tuple[Text | Image | Blob, ...] = ()
     first: int = 0
     last: int = 0
@@ -216,6 +229,11 @@ class ChatState(Struct, frozen=True, kw_only=True):
         return self.turn is not None
 
     @property
+    def occupied(self) -> bool:
+        """Return whether this thread still has something to do: a turn, or prompts that wait."""
+        return self.busy or bool(self.queue)
+
+    @property
     def active(self) -> bool:
         """Return whether an answer is coming, to a turn or to a comparison."""
         return self.busy or (self.comparing is not None and self.comparing.live)
@@ -241,6 +259,7 @@ class ChatState(Struct, frozen=True, kw_only=True):
             turns=tuple(turn for turn in self.turns if turn[0] < count),
             tally=msgspec.structs.replace(self.tally, last=Usage(), last_cost=None),
             verdict=None,
+            failed=None,
         )
 
     def clear(self) -> "ChatState":
@@ -256,4 +275,5 @@ class ChatState(Struct, frozen=True, kw_only=True):
             noted=(),
             tally=UsageTally(),
             verdict=None,
+            failed=None,
         )

@@ -15,11 +15,13 @@ from .front import (
     FrontOptions,
 )
 from .gemini import GenerateContent
+from .interactions import Interactions
 from .messages import Messages
 from .responses import Responses
 
 FRONTS: dict[str, type[Front]] = {
-    front.name: front for front in (Messages, Responses, ChatCompletions, GenerateContent)
+    front.name: front
+    for front in (Messages, Responses, ChatCompletions, GenerateContent, Interactions)
 }
 """The client APIs by the name that ``--front`` takes."""
 
@@ -38,6 +40,7 @@ __all__ = [
     "FrontError",
     "FrontOptions",
     "GenerateContent",
+    "Interactions",
     "Messages",
     "Responses",
 ]

@@ -78,13 +78,16 @@ _PLAIN = FrontOptions()
 class Front:
     """One client API. ``errors`` are what ``ask`` raises if the answer is an error.
 
-    ``states_levels``: a level is a word of this API; ``retry_after``: its errors have that.
+    ``states_levels``: a level is a word of this API, and if it ``has_off``, so is off;
+    ``has_retry_after``: its errors have that. One that is not ``is_usual`` runs only if named.
     """
 
     name: ClassVar[str] = ""
     errors: tuple[type[Exception], ...] = (FrontError,)
     states_levels: ClassVar[bool] = True
+    has_off: ClassVar[bool] = True
     has_retry_after: ClassVar[bool] = True
+    is_usual: ClassVar[bool] = True
 
     def __init__(
         self,

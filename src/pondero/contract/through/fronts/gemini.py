@@ -88,13 +88,7 @@ class GenerateContent(Front):
 
     def retry_delay(self, response: Response, body: bytes) -> str | None:
         """Return the delay of the error's details: the SDK shows no header."""
-        found = parse_json_or_none(body)
-        error = found.get("error") if isinstance(found, dict) else None
-        details = error.get("details") if isinstance(error, dict) else None
-        delays = (d["retryDelay"] for d in details or () if "retryDelay" in d)
-        return next(
-            (str(delay).rstrip("s") for delay in delays), super().retry_delay(response, body)
-        )
+        return find_retry_delay(body) or super().retry_delay(response, body)
 
     def results(self, calls: list[Call], texts: list[str]) -> list[Any]:
         """Return the results of tool calls."""
@@ -120,3 +114,12 @@ class GenerateContent(Front):
 
 def _id(call: Call) -> dict[str, str]:
     return {"id": call.id} if call.id else {}
+
+
+def find_retry_delay(body: bytes) -> str | None:
+    """Return the seconds to wait in the details of one of Google's errors; None if it has none."""
+    found = parse_json_or_none(body)
+    error = found.get("error") if isinstance(found, dict) else None
+    details = error.get("details") if isinstance(error, dict) else None
+    delays = (each["retryDelay"] for each in details or () if "retryDelay" in each)
+    return next((str(delay).rstrip("s") for delay in delays), None)

@@ -21,4 +21,6 @@ DEPTH = DepthPlaces(
     thinking_on=("enabled", "adaptive"),
     # Anthropic, preserved thinking: only with adaptive (SDK, 2026-11-10)
     tied=((("thinking", "block_binding"), ("thinking", "type"), "adaptive"),),
+    # Anthropic, Sonnet 5.5: notes between calls come back as thinking (SDK 1.9.0, 2026-09-28)
+    between_tools=(("thinking", "type"), "between_tools"),
 )

@@ -13,6 +13,7 @@ from pondero.canon import (
     Target,
     Tool,
     ToolChoice,
+    convert_json,
     merge_json,
 )
 from pondero.thinking import Plan
@@ -32,15 +33,21 @@ _MODES = {"auto": "auto", "none": "none", "required": "any", "tool": "any"}
 
 
 class Quirks(msgspec.Struct, frozen=True, kw_only=True):
-    """Quirks; ``missing_tools``: beginnings of the types of hosted tools that a model lacks."""
+    """Quirks; ``missing_tools``: beginnings of the types of hosted tools that a model lacks.
+
+    ``addresses``: patterns of the addresses that are fetched.
+    """
 
     missing_tools: tuple[str, ...] = ()
+    addresses: tuple[str, ...] = ("https?://",)
 
 
 def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     """Return the request; the plan's fields overrule ``extras``, which overrule the rest."""
     body = _body(request, plan, target)
     if isinstance(request.extras, Mapping):
+        if request.extras.get("background") is True:  # gemini-skills: stored answers only
+            body["store"] = True
         body = merge_json(body, request.extras)
     body = merge_json(body, plan.fields)
     headers = {"content-type": "application/json", **target.headers, **plan.headers}
@@ -57,8 +64,9 @@ _MEDIA = (
 )
 
 
-def replay_rules(_quirks: Mapping[str, Json]) -> ReplayRules:
+def replay_rules(quirks: Mapping[str, Json]) -> ReplayRules:
     """Return which signatures, ids and media of a history this wire accepts."""
+    own = convert_json(quirks, Quirks)
     return ReplayRules(
         system_turns="lead",
         begins_with_user=True,
@@ -67,7 +75,7 @@ def replay_rules(_quirks: Mapping[str, Json]) -> ReplayRules:
         media=_MEDIA,
         result_media=("image/",),  # FunctionResultSubcontent: text and images
         spoken_media=_MEDIA,
-        addresses=("https?://", "gs://"),
+        addresses=own.addresses,
         signature_scope="route+model",
         id_pattern=r"\S{1,64}",
     )

@@ -14,6 +14,7 @@ from . import address, errors, parse, reply, rules, stored_ids, stream
 from . import stored_interactions as stored
 from .depth import DEPTH
 from .media import MEDIA
+from .types import FORMATS
 
 SERVICE = Service(
     default_provider=address.HOME,
@@ -52,13 +53,15 @@ SERVICE = Service(
         reject=stored_ids.reject,
         find_given=stored_ids.find_given,
         marks=stored_ids.MARKS,
+        forward=stored_ids.forward,
     ),
     shows_thinking=False,
     passthrough=PassthroughRules(
         model_at=(("model",), ("interaction", "model")),
         headers=("api-revision",),
         limits_at=(("generation_config", "max_output_tokens"),),
-        background_at=(("background",),),
+        # google-genai 3.1.0, ServiceTier: a deferred answer is queued, and fetched within a day
+        background_at=((("background",), ()), (("service_tier",), ("deferred",))),
         stored_at=("uri",),
         hosted=HostedTools(client_run=frozenset({"function", "computer_use"})),
     ),
@@ -76,6 +79,12 @@ SERVICE = Service(
                 path=("response_modalities",),
                 why="it asks for sound or pictures",
                 idle=(["text"],),
+                in_answer=True,
+            ),
+            NeededField(
+                path=("response_format",),
+                why="it asks for sound, pictures or film",
+                types=FORMATS - {"text"},
                 in_answer=True,
             ),
         ),

@@ -8,6 +8,9 @@ DEPTH = DepthPlaces(
     fields=(
         ("generation_config", "thinking_level"),
         ("generation_config", "thinking_budget"),
+        # generateContent's names, which no type has here
+        ("generation_config", "thinking_config"),
+        ("thinking_config",),
         *DEPTH_NAMES,
     ),
 )

@@ -35,7 +35,7 @@ def list_steps(given: Json) -> list[Json]:
         given = [given]
     if not isinstance(given, list):
         reject("wrong_type", path="input", why="expected a string, an object or a list")
-    kinds = [each.get("type") if isinstance(each, dict) else None for each in given]
+    kinds = [find_type(each) for each in given]
     as_content = [kind in types.CONTENT for kind in kinds]
     if not any(as_content):
         return given
@@ -53,10 +53,17 @@ def read_steps(raw: list[Json], unknown: UnknownFields | None = None) -> list[ty
             reject("old_turns", number=number)
         if isinstance(step, dict) and step.get("type") == "user_input":
             _check_no_thought(step)
-        if unknown is not None and not _is_known(step):
-            continue
-        steps.append(read(step, types.Step, at=f"input[{number}]", unknown=unknown))
+        kind: Any = types.Step
+        if unknown is not None and find_type(step) not in (None, *_TYPES):
+            kind = types.OtherStep
+        steps.append(read(step, kind, at=f"input[{number}]", unknown=unknown))
     return steps
+
+
+def find_type(given: Json) -> str | None:
+    """Return the type of a step or content; None if it has no word for one."""
+    kind = given.get("type") if isinstance(given, dict) else None
+    return kind if isinstance(kind, str) else None
 
 
 def _check_no_thought(step: dict[str, Json]) -> None:
@@ -64,10 +71,6 @@ def _check_no_thought(step: dict[str, Json]) -> None:
     for block in content if isinstance(content, list) else ():
         if isinstance(block, dict) and block.get("type") == "thought":
             reject("thought_in_input")
-
-
-def _is_known(step: Json) -> bool:
-    return not isinstance(step, dict) or step.get("type") in _TYPES
 
 
 _TYPES = frozenset(

@@ -10,7 +10,8 @@ from pondero.dialects.dialect import ParsedRequest
 from pondero.thinking import OFF, ON, UNSET, Intent
 
 from . import types
-from .input import MessageReader, list_steps, read_steps
+from .errors import reject
+from .input import MessageReader, find_type, list_steps, read_steps
 from .validation import read, read_object
 
 PREVIOUS_HEADER = "x-emulated-previous-interaction"
@@ -46,23 +47,19 @@ def parse(http: HttpRequest) -> ParsedRequest[Context]:
     raw = read_object(http.body)
     unknown = UnknownFields()
     body = read_body(raw, unknown)
+    check_named(body)
     given = list_steps(raw["input"]) if raw.get("input") is not None else []
     steps = read_steps(given, unknown)
-    known = [each for each in given if isinstance(each, dict) and _is_read(each, steps)]
-    messages = MessageReader(body.model).read(steps, known[: len(steps)])
+    messages = MessageReader(body.model).read(steps, given)
     summaries = body.config.thinking_summaries
     budget = _find_budget(raw)
     return ParsedRequest(
-        request=canon(body, raw, messages, lenient=True),
+        request=canon(body, raw, messages, unknown),
         intent=intent_of(body.config) if budget is None else _read_budget(budget),
         show=None if summaries is None else summaries == "auto",
         unknown=tuple(each for each in unknown.paths if each != _BUDGET or budget is None),
         context=context_of(body),
     )
-
-
-def _is_read(step: dict[str, Json], steps: list[types.Step]) -> bool:
-    return any(step.get("type") == each.__struct_config__.tag for each in steps)
 
 
 def _find_budget(raw: dict[str, Any]) -> int | None:
@@ -84,6 +81,14 @@ def read_body(raw: dict[str, Any], unknown: UnknownFields | None = None) -> type
     return body
 
 
+def check_named(body: types.Body) -> None:
+    """Reject a body that names an agent, which no model can stand for, or nothing."""
+    if (body.model is None) == (body.agent is None):
+        reject("model_or_agent")
+    if body.agent is not None:
+        reject("no_agent", agent=body.agent)
+
+
 def intent_of(config: types.GenerationConfig) -> Intent:
     """Return what the request says about thinking."""
     if config.thinking_level is not None:
@@ -102,20 +107,24 @@ def context_of(body: types.Body) -> Context:
 
 
 def canon(
-    body: types.Body, raw: dict[str, Any], messages: tuple[Message, ...], *, lenient: bool = False
+    body: types.Body,
+    raw: dict[str, Any],
+    messages: tuple[Message, ...],
+    unknown: UnknownFields | None = None,
 ) -> Request:
-    """Return the request as canon."""
+    """Return the request as canon; strictly, unless ``unknown`` collects."""
     config = body.config
     system = body.system_instruction
     return Request(
-        model=body.model or body.agent or "",
+        model=body.model or "",
         messages=messages,
         system=(Text(system),) if system else (),
         tools=tuple(
-            _tool(tool, raw["tools"][n], lenient) for n, tool in enumerate(body.tools or ())
+            _tool(tool, raw["tools"][n], lenient=unknown is not None)
+            for n, tool in enumerate(body.tools or ())
         ),
         tool_choice=_choice(config.tool_choice),
-        output=read_output(body.response_format),
+        output=read_output(body.response_format, unknown),
         max_tokens=config.max_output_tokens,
         temperature=config.temperature,
         top_p=config.top_p,
@@ -125,23 +134,28 @@ def canon(
     )
 
 
-def read_output(given: Json) -> OutputFormat | None:
+def read_output(given: Json, unknown: UnknownFields | None = None) -> OutputFormat | None:
     """Return the shape of the answer: that of its text, or a schema that stands alone."""
-    formats = given if isinstance(given, list) else [given]
-    for number, each in enumerate(formats):
+    formats = [given] if isinstance(given, dict) else given
+    if formats is not None and not isinstance(formats, list):
+        reject("wrong_type", path="response_format", why="expected an object or a list")
+    found: OutputFormat | None = None
+    for number, each in enumerate(formats or ()):
+        at = f"response_format[{number}]"
         if not isinstance(each, dict):
+            reject("wrong_type", path=at, why="expected an object")
+        if find_type(each) not in types.FORMATS:
+            found = found or (OutputFormat(each) if each else None)
             continue
-        if each.get("type") not in types.FORMATS:
-            return OutputFormat(each) if each else None
-        if each["type"] != "text":
+        form = read(each, types.Format, at=at, unknown=unknown)
+        if not isinstance(form, types.TextFormat):
             continue
-        text: types.TextFormat = read(each, types.TextFormat, at=f"response_format[{number}]")
-        if text.mime_type == "application/json" or text.schema is not None:
-            return OutputFormat(text.schema)
-    return None
+        if form.mime_type == "application/json" or form.schema is not None:
+            found = found or OutputFormat(form.schema)
+    return found
 
 
-def _tool(tool: types.Tool, raw: dict[str, Any], lenient: bool) -> Tool:  # noqa: FBT001 - private
+def _tool(tool: types.Tool, raw: dict[str, Any], *, lenient: bool) -> Tool:
     if isinstance(tool, types.Function):
         return Tool(tool.name, tool.description or "", tool.parameters)
     kind = str(raw.get("type"))
@@ -168,6 +182,8 @@ def _extras(body: types.Body, raw: dict[str, Any]) -> dict[str, Json]:
         for name, value in raw.items()
         if name in known and name not in _SAID and value is not None
     }
+    if body.store:
+        extras["store"] = True
     given = raw.get("generation_config")
     fields = body.config.__struct_fields__
     config = {

@@ -79,10 +79,7 @@ def accept(http: HttpRequest, provider: str) -> AcceptedRequest[Context]:
 
 
 def _find_model(body: types.Body) -> Model:
-    if (body.model is None) == (body.agent is None):
-        reject("model_or_agent")
-    if body.agent is not None:
-        reject("no_agent", agent=body.agent)
+    parse.check_named(body)
     model = table().model(body.model or "")
     if model is None:
         reject("no_model", model=body.model)
@@ -113,7 +110,15 @@ def _list_input(body: types.Body) -> list[Json]:
         reject("empty_input")
     if body.previous_interaction_id is not None:
         reject("no_interaction", id=body.previous_interaction_id)
+    _check_content(body.input)
     return list_steps(body.input)
+
+
+def _check_content(given: Json) -> None:
+    """Reject a video's processing in a list of content: only steps have it."""
+    for number, each in enumerate(given if isinstance(given, list) else [given]):
+        if isinstance(each, dict) and each.get("type") == "video" and "processing" in each:
+            reject("unknown_parameter", name="processing", at=f" at 'input[{number}]'")
 
 
 # -- the conversation --------------------------------------------------------------------------

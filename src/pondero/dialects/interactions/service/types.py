@@ -29,6 +29,7 @@ class Strict(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_
 # -- content -----------------------------------------------------------------------------------
 
 Resolution = Literal["low", "medium", "high", "ultra_high"]
+Delivery = Literal["inline", "uri"]
 
 
 class TextContent(Strict, frozen=True, tag="text"):
@@ -176,6 +177,16 @@ class FileSearchResult(_HostedResult, frozen=True, tag="file_search_result"):
     """What it found."""
 
 
+class RetrievalCall(_HostedCall, frozen=True, tag="retrieval_call"):
+    """A search of stored data, on Vertex only."""
+
+    retrieval_type: str | None = None
+
+
+class RetrievalResult(_HostedResult, frozen=True, tag="retrieval_result"):
+    """What it found."""
+
+
 class ProcessingCall(_HostedCall, frozen=True, tag="processing_call"):
     """Work on a film."""
 
@@ -213,12 +224,22 @@ Hosted = (
     | GoogleMapsResult
     | FileSearchCall
     | FileSearchResult
+    | RetrievalCall
+    | RetrievalResult
     | ProcessingCall
     | ProcessingResult
     | McpServerToolCall
     | McpServerToolResult
     | OtherToolCall
 )
+
+
+class OtherStep(Struct, frozen=True):
+    """A step of a type that is newer than these; only a lenient reading has it."""
+
+    signature: str | None = None
+
+
 Step = UserInput | ModelOutput | ThoughtStep | FunctionCall | FunctionResult | Hosted
 
 # -- tools -------------------------------------------------------------------------------------
@@ -322,13 +343,84 @@ class TextFormat(Strict, frozen=True, tag="text"):
     """The form of an answer in words."""
 
     mime_type: Literal["application/json", "text/plain"] | None = None
-    schema: Json = None
+    schema: Object | None = None
 
 
-class OtherFormat(Struct, frozen=True):
-    """The form of an answer in pictures, sound or film."""
+class ImageFormat(Strict, frozen=True, tag="image"):
+    """The form of an answer in pictures."""
 
-    type: str
+    aspect_ratio: str | None = None
+    delivery: Delivery | None = None
+    image_size: str | None = None
+    mime_type: str | None = None
+
+
+class AudioFormat(Strict, frozen=True, tag="audio"):
+    """The form of an answer in sound."""
+
+    bit_rate: int | None = None
+    delivery: Delivery | None = None
+    mime_type: str | None = None
+    sample_rate: int | None = None
+
+
+class VideoFormat(Strict, frozen=True, tag="video"):
+    """The form of an answer in film."""
+
+    aspect_ratio: str | None = None
+    delivery: Delivery | None = None
+    duration: str | None = None
+    gcs_uri: str | None = None
+    resolution: str | None = None
+
+
+Format = TextFormat | ImageFormat | AudioFormat | VideoFormat
+
+
+class ImageConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """How pictures are made."""
+
+    aspect_ratio: str | None = None
+    image_size: str | None = None
+
+
+class SpeechConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """How one speaker sounds."""
+
+    language: str | None = None
+    speaker: str | None = None
+    voice: str | None = None
+
+
+class SpeakerConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """How several speakers sound."""
+
+    speakers: list[SpeechConfig] | None = None
+
+
+class VideoConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """How a film is made."""
+
+    task: str | None = None
+
+
+class TranscriptionConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """How sound is written down."""
+
+    adaptation_phrases: list[str] | None = None
+    custom_vocabulary: list[str] | None = None
+    diarization_mode: str | None = None
+    language_codes: list[str] | None = None
+    language_hints: list[str] | None = None
+    mode: str | Object | None = None
+    timestamp_granularities: list[str] | None = None
+
+
+class WebhookConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Whom the service tells that an answer in the background is there."""
+
+    uris: list[str] | None = None
+    user_metadata: Object | None = None
 
 
 class GenerationConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -342,10 +434,10 @@ class GenerationConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     seed: int | None = None
     stop_sequences: list[str] | None = None
     tool_choice: Literal["auto", "any", "none", "validated"] | ToolChoiceConfig | None = None
-    image_config: Object | None = None
-    speech_config: Json = None
-    video_config: Object | None = None
-    transcription_config: Object | None = None
+    image_config: ImageConfig | None = None
+    speech_config: SpeakerConfig | list[SpeechConfig] | None = None
+    video_config: VideoConfig | None = None
+    transcription_config: TranscriptionConfig | None = None
 
 
 class Body(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -369,7 +461,7 @@ class Body(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     service_tier: Literal["flex", "standard", "priority", "deferred"] | None = None
     safety_settings: list[Object] | None = None
     labels: dict[str, str] | None = None
-    webhook_config: Object | None = None
+    webhook_config: WebhookConfig | None = None
 
     @property
     def config(self) -> GenerationConfig:

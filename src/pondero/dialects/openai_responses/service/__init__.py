@@ -86,7 +86,7 @@ SERVICE = Service(
         model_at=(("model",), ("response", "model")),
         headers=("openai-beta",),
         limits_at=(("max_output_tokens",),),
-        background_at=(("background",),),
+        background_at=((("background",), ()),),
         answers_at=(("multi_agent", "max_concurrent_subagents"),),
         # OpenAI, sub-agents (vendor guide responses-multi-agent); OpenRouter's Responses
         models_at=(("multi_agent",), ("models",), ("fallbacks",), ("preset",)),

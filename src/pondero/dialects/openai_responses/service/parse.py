@@ -157,7 +157,8 @@ def last_effort_update(items: list[Json]) -> Json:
     for item in items:
         if item.get("type") == "configuration_update":
             changed = item.get("reasoning")
-            effort = changed.get("effort") if isinstance(changed, dict) else effort
+            said = changed.get("effort") if isinstance(changed, dict) else None
+            effort = effort if said is None else said  # it stays until another replaces it
     return effort
 
 

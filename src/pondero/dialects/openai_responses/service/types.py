@@ -131,6 +131,7 @@ TOOLS = (
 )
 """The types of tools that the service knows; a deployment may have more of its own."""
 HOSTED_TOOLS = HostedTools(
+    thinks=True,  # recorded exchanges: effort none and up to 49 thinking tokens (wires/openai)
     client_run=frozenset(
         {
             *("function", "custom", "namespace", "computer", "computer_use_preview"),

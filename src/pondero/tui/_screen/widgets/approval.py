@@ -42,7 +42,8 @@ class ApprovalScreen(ModalScreen[Word | None]):
     def compose(self) -> ComposeResult:
         """Lay out what is to run above the choices."""
         with Vertical(id="approval"):
-            yield Static(content(f"⚙ {self.proposal.name} wants to run"), classes="title")
+            who = f"{self.proposal.column}: " if self.proposal.column else ""
+            yield Static(content(f"⚙ {who}{self.proposal.name} wants to run"), classes="title")
             yield Static(content(f"from {self.proposal.source}"), classes="keys")
             yield self._arguments
             yield OptionList(*(Option(content(label)) for _, label in _WORDS))

@@ -84,6 +84,7 @@ class Prompt(TextArea):
         Binding("ctrl+c", "interrupt", show=False),
         Binding("ctrl+d", "leave_or_delete", show=False),
         Binding("ctrl+v", "paste_picture", show=False),
+        Binding("ctrl+underscore", "undo", show=False),  # Ctrl+Z suspends the chat
     ]
 
     @dataclass
@@ -136,6 +137,7 @@ class Prompt(TextArea):
         self._draft = ""
         self._hint = ""
         self._framed: tuple[str, str] | None = None
+        self._offered = False  # whether the text was put back and is selected since
         self._keys: dict[str, Callable[[], bool]] = {
             "enter": self._enter,
             "ctrl+j": self._break,
@@ -158,6 +160,13 @@ class Prompt(TextArea):
         self.load_text(words)
         self.move_cursor(self.document.end)
         self._look()
+
+    def offer(self, words: str) -> None:
+        """Put words back, selected: what is typed next replaces them, and ↑ recalls them."""
+        self.remember(words)
+        self.put(words)
+        self.select_all()
+        self._offered = bool(words)
 
     def frame(self, *, title: str, hint: str) -> None:
         """Set the title and hint on the frame where they changed: each assignment redraws it."""
@@ -182,6 +191,9 @@ class Prompt(TextArea):
     # -- keys: one function each, which says whether it did something ------------------------------
 
     async def _on_key(self, event: events.Key) -> None:
+        offered, self._offered = self._offered, False
+        if offered and event.key == "ctrl+c":
+            self._offered = True
         if event.key in self._keys and self._keys[event.key]():
             event.stop()
             event.prevent_default()
@@ -288,7 +300,7 @@ class Prompt(TextArea):
         """Copy the selection, if there is one; else stop the turn under way."""
         if selected := self.screen.get_selected_text():
             self.app.copy_to_clipboard(selected)
-        elif self.selected_text:
+        elif self.selected_text and not self._offered:
             self.action_copy()
         else:
             self.post_message(self.InterruptPressed())

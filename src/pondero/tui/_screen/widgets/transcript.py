@@ -19,12 +19,16 @@ class Transcript(VerticalScroll, can_focus=False):
 
         older: bool
 
+    class Moved(Message):
+        """There is more below what is seen now, or there is no more."""
+
     def __init__(self, id: str | None = "page", *, at_end: bool = True) -> None:
         super().__init__(id=id, classes="page")
         self._begins_at_end = at_end
         self._cells: dict[int, Cell] = {}
         self._views: dict[int, View] = {}
         self._held: tuple[View, float] | None = None
+        self.has_more_below: bool = False
 
     def on_mount(self) -> None:
         """Keep to the end, unless it is to be read from the top."""
@@ -48,6 +52,7 @@ class Transcript(VerticalScroll, can_focus=False):
         """Go to the end, and stay there."""
         self._held = None
         self.anchor()
+        self._look_below()
 
     def to_top(self) -> None:
         """Go to the top."""
@@ -84,10 +89,18 @@ class Transcript(VerticalScroll, can_focus=False):
         """Keep what is being read in its place while the cells above it are laid out."""
         if self._held is not None:
             self.call_after_refresh(self._hold)
+        self.call_after_refresh(self._look_below)
+
+    def _look_below(self) -> None:
+        more = not self._at_end() and self.scroll_offset.y < self.max_scroll_y
+        if more != self.has_more_below:
+            self.has_more_below = more
+            self.post_message(self.Moved())
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Say so when an end comes into view; while it is drawn, a page kept to its end jumps."""
         super().watch_scroll_y(old_value, new_value)
+        self._look_below()
         if new_value < old_value and new_value <= 0 and not self._at_end():
             self.post_message(self.AtEdge(older=True))
         elif new_value > old_value and new_value >= self.max_scroll_y:

@@ -75,7 +75,8 @@ def _open_comparison(
     for level_text in action.level_texts:
         name, level = _target(state, level_text, dial)
         chat = switch_model(_blank(state, number, len(columns)), name, level, dial)
-        chat, ask = start_turn(chat, asked, action.at, dial, context=state.tally.context)
+        context = state.tally.context
+        chat, ask = start_turn(chat, asked, action.at, dial, context=context, label=level_text)
         columns.append(Column(name=level_text, chat=chat.but(page=()), live=True))
         asks.append(ask)
     first = len(given)
@@ -117,12 +118,18 @@ def _parse_levels(state: ChatState, argument: str, dial: DialView) -> tuple[tupl
     words, level_texts = argument, []
     while words:
         first, _, rest = words.partition(" ")
-        if not (_is_level(first) or ("/" in first and _is_target(state, first, dial))):
+        named = [each for each in first.split(",") if each]  # low,high as on the command line
+        if not named or not all(_is_column(state, each, dial) for each in named):
             break
-        _target(state, first, dial)
-        level_texts.append(first)
+        for each in named:
+            _target(state, each, dial)
+        level_texts += named
         words = rest.lstrip()
     return tuple(dict.fromkeys(level_texts)), words
+
+
+def _is_column(state: ChatState, word: str, dial: DialView) -> bool:
+    return _is_level(word) or ("/" in word and _is_target(state, word, dial))
 
 
 def _is_level(word: str) -> bool:
@@ -165,7 +172,8 @@ def on_column_ended(state: ChatState, action: actions.ColumnEnded, dial: DialVie
     column = state.comparing.columns[action.column]
     turn = column.chat.turn
     chat, _ = on_ended(column.chat, action.ended, dial)
-    seconds = None if turn is None else action.ended.at - turn.began
+    ended = action.ended
+    seconds = None if turn is None else ended.at - turn.began - ended.waited
     over = replace(column, chat=chat, live=False, seconds=seconds, stored=bool(action.ended.stored))
     return _replace_column(state, action.column, over), ()
 

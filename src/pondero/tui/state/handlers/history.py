@@ -28,6 +28,7 @@ from ..state import ChatState, ThreadMessage, UsageTally
 from .model_switch import switch_model
 
 _LONGEST = 400
+_CUT = "stopped here"
 
 
 def cells_of(
@@ -54,6 +55,7 @@ def draw(
         summary = dial.summarises(each.message.origin)
         if tokens and not shown:
             cells.append(_make_thought(each, next(keys), tokens=tokens, nature="hidden"))
+        before = len(cells)
         for part in each.message.parts:
             if isinstance(part, ToolResult):
                 _join_result(cells, part, keys, each.number)
@@ -64,6 +66,16 @@ def draw(
                     cells.append(msgspec.structs.replace(thought, text=part.text, open=opened))
             elif (cell := _cell(part, each, next(keys))) is not None:
                 cells.append(cell)
+        if each.partial:
+            _mark_cut(cells, before, next(keys), each.number)
+
+
+def _mark_cut(cells: list[Cell], first: int, key: int, number: int) -> None:
+    """Say where a message was cut off: below its last cell, or alone if nothing of it came."""
+    if len(cells) > first and isinstance(last := cells[-1], AnswerCell | ThinkingCell):
+        cells[-1] = replace(last, cut=_CUT)
+    elif len(cells) == first:
+        cells.append(AnswerCell(key=key, cut=_CUT, number=number))
 
 
 def format_arguments(arguments: Json) -> str:
@@ -136,8 +148,7 @@ def _cell(part: Part, each: ThreadMessage, key: int) -> Cell | None:
         return None
     text = _words(part)
     if each.message.role == "assistant":
-        cut = "stopped here" if each.partial else None
-        return AnswerCell(key=key, text=text, cut=cut, number=number) if text.strip() else None
+        return AnswerCell(key=key, text=text, number=number) if text.strip() else None
     return UserCell(key=key, text=text, number=number) if text.strip() else None
 
 

@@ -1,6 +1,6 @@
 """/undo, /edit and /copy: the turn stays in its thread, the chat continues in a copy without."""
 
-from ....canon import Blob, Image, Text
+from ....canon import Blob, Image, Message, Text
 from .. import actions, effects
 from ..catalog_view import DialView
 from ..effects import Transition
@@ -50,17 +50,29 @@ def on_copied(state: ChatState, action: actions.LastTurnLoaded, _dial: DialView)
     return state, (effects.Copy(blocks[number - 1], f"block {number} of {len(blocks)}"),)
 
 
-def take_back(state: ChatState, asked: DraftQuestion, number: int, hint: str) -> Transition:
+def take_back(
+    state: ChatState, asked: DraftQuestion, number: int, hint: str, *, selected: bool = True
+) -> Transition:
     """Take a turn back; its words go to the input line, and what was attached stays attached."""
     after = state.rewind(number).but(
         attached=asked.parts, hint=f"{hint}; /resume has the thread as it was"
     )
-    return after, (effects.Rewind(number), effects.RestoreInput(asked.words))
+    return after, (effects.Rewind(number), effects.RestoreInput(asked.words, selected))
 
 
 def restore_question(question: ThreadMessage) -> DraftQuestion:
-    """Return a question as it was asked: attachments precede the words."""
-    parts = [part for part in question.message.parts if isinstance(part, Text | Image | Blob)]
+    """Return a question of the thread as it was asked."""
+    return read_question(question.message)
+
+
+def write_question(asked: DraftQuestion) -> Message:
+    """Return a question as a message: attachments precede the words."""
+    return Message("user", (*asked.parts, Text(asked.words)))
+
+
+def read_question(message: Message) -> DraftQuestion:
+    """Return the question that a message was made of."""
+    parts = [part for part in message.parts if isinstance(part, Text | Image | Blob)]
     last = parts.pop() if parts and isinstance(parts[-1], Text) else Text("")
     return DraftQuestion(last.text if isinstance(last, Text) else "", tuple(parts))
 

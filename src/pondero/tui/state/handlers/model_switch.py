@@ -28,6 +28,9 @@ def model_command(state: ChatState, argument: str, dial: DialView) -> Transition
     changed = switch_model(state, name, level_text, dial)
     entry = dial.entry(name)
     said = changed.tell(*describe_switch(entry, changed.plan), tone=_tone(changed))
+    if waiting := len(state.queue):
+        goes = "prompts go" if waiting > 1 else "prompt goes"
+        said = said.but(hint=f"{waiting} waiting {goes} to {changed.name}; ↑ takes one back")
     return said, _switch_effects(state, changed)
 
 

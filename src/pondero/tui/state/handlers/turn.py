@@ -23,12 +23,18 @@ from .. import actions, effects
 from ..catalog_view import SUMMARIES, DialView
 from ..cells import AnswerCell, Cell, Nature, ThinkingCell, ToolCallCell, UserCell, WaitingCell
 from ..effects import Transition
-from ..state import ChatState, DraftQuestion, TurnInProgress
+from ..state import ChatState, DraftQuestion, FailedQuestion, TurnInProgress
 from .history import describe_attachment, format_arguments, join_results, trim_page
 
 
 def start_turn(
-    state: ChatState, asked: DraftQuestion, at: float, dial: DialView, *, context: int | None
+    state: ChatState,
+    asked: DraftQuestion,
+    at: float,
+    dial: DialView,
+    *,
+    context: int | None,
+    label: str = "",
 ) -> tuple[ChatState, effects.AskModel]:
     """Begin a turn; the plan is made again, because the context has grown."""
     made = dial.plan(state.model, state.level_text, context=context)
@@ -41,12 +47,13 @@ def start_turn(
         page=(*state.page, UserCell(key=key, text=question_text(asked), number=number)),
         live=(WaitingCell(key=key + 1, model=state.name, began=at, number=number),),
         turn=TurnInProgress(asked, began=at, number=number),
+        failed=None,
         next_key=key + 2,
     )
     model, level_text, system = state.model, state.level_text, state.system
     last_prompt = state.tally.last_prompt if context is not None else None
     ask = effects.AskModel(
-        asked.words, model, level_text, system, context, asked.parts, last_prompt
+        asked.words, model, level_text, system, context, asked.parts, last_prompt, label
     )
     return begun, ask
 
@@ -222,7 +229,7 @@ def _delta_key(event: Event) -> tuple[type[TextDelta | ThinkingDelta], int] | No
 def finish_cells(cells: Iterable[Cell], *, at: float, cut: str | None) -> tuple[Cell, ...]:
     """Return the live cells as they stay after the turn; ``cut`` is why the answer is not whole."""
     stored = [_finish_cell(cell, at) for cell in cells if not isinstance(cell, WaitingCell)]
-    if cut and stored and isinstance(last := stored[-1], AnswerCell):
+    if cut and stored and isinstance(last := stored[-1], AnswerCell | ThinkingCell):
         stored[-1] = replace(last, cut=cut)
     return tuple(stored)
 
@@ -274,12 +281,22 @@ def on_ended(state: ChatState, action: actions.TurnEnded, _dial: DialView) -> Tr
         thread=action.thread or state.thread,
         unsaved=action.unsaved,
     )
+    if action.error is not None:
+        after = after.but(failed=FailedQuestion(asked, number if action.stored else None))
     after = trim_page(_remarks(after, action))
+    if action.grown:
+        after = after.tell(*_GROWN, tone="warning")
     if action.unsaved and action.unsaved != state.unsaved:
         after = after.tell(f"⚠ {action.unsaved}", "  → the chat continues, unsaved", tone="warning")
     if action.stored:
         return after, ()
     return after.but(attached=(*asked.parts, *after.attached)), (effects.RestoreInput(asked.words),)
+
+
+_GROWN = (
+    "⚠ The thread has grown elsewhere since you opened it",
+    "  → this chat continues in a copy of it; Ctrl+L shows both",
+)
 
 
 def _remarks(state: ChatState, action: actions.TurnEnded) -> ChatState:

@@ -1,0 +1,76 @@
+"""Finds models by words: parts of names, providers, product lines, and what they can do."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+
+from msgspec import Struct
+
+from .lookup import Lookup, ModelEntry
+from .relatives import fold_name
+
+_NUMBER = re.compile(r"\d+")
+_FREE = ":free"
+
+TRAITS: Mapping[str, Callable[[ModelEntry], bool]] = {
+    "local": lambda entry: entry.provider.auth == "none",
+    "free": lambda entry: entry.provider.auth == "none" or entry.model.endswith(_FREE),
+    "thinks": lambda entry: entry.capability.thinks,
+    "tools": lambda entry: entry.takes_tools,
+    "batch": lambda entry: entry.provider.batch is not None,
+}
+"""Words for an offer of a model or its provider; all others are parts of names."""
+
+
+class _Rank(Struct, frozen=True, order=True):
+    """How well a model fits, the best first."""
+
+    is_not_short: bool
+    fit: int
+    is_abroad: bool
+    version: tuple[int, int]
+    name: str
+
+
+def search_models(lookup: Lookup, words: Iterable[str]) -> list[ModelEntry]:
+    """Return the models that fit all words, the best first."""
+    wanted = [fold_name(word) for word in words if word.strip()]
+    traits = [word for word in wanted if word in TRAITS]
+    names = [word for word in wanted if word not in TRAITS]
+    shorts = {word: short.id for word, short in lookup.short_names.items() if word in names}
+    at_home = {
+        (group.home, name)
+        for group in lookup.catalog.groups.values()
+        for family in group.family
+        for name in family.match
+    }
+    found: list[tuple[_Rank, ModelEntry]] = []
+    for entry in lookup.entries():
+        if not all(TRAITS[word](entry) for word in traits):
+            continue
+        fits = [0 if shorts.get(word) == entry.id else _fit(word, entry) for word in names]
+        if (known := [fit for fit in fits if fit is not None]) != fits:
+            continue
+        major, minor = (*map(int, _NUMBER.findall(entry.model)), 0, 0)[:2]
+        rank = _Rank(
+            entry.id not in shorts.values(),
+            max(known, default=0),
+            (entry.provider.name, entry.model) not in at_home,
+            (-major, -minor),
+            entry.id,
+        )
+        found.append((rank, entry))
+    return [entry for _, entry in sorted(found, key=lambda pair: pair[0])]
+
+
+def _fit(word: str, entry: ModelEntry) -> int | None:
+    """Return how a word fits: 0 is the whole name, 4 its family; None if it does not."""
+    model, provider = fold_name(entry.model), entry.provider
+    bare = model.rpartition("/")[2]
+    places = (
+        word in (model, bare, fold_name(entry.id)),
+        bare.startswith(word) or word in (provider.name, *fold_name(provider.label).split()),
+        word in re.split(r"[-/:]", model),
+        word in fold_name(entry.id),
+        word in fold_name(entry.family),
+    )
+    return next((number for number, fits in enumerate(places) if fits), None)

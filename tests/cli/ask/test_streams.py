@@ -1,0 +1,94 @@
+"""``pondero ask`` and its streams: what is piped in, closed or without a size."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from pondero.client import attachment, decode_text
+from pondero.store import is_new_notice
+
+PROGRAM = [sys.executable, "-m", "pondero"]
+SUM = "What is 17 * 23?"
+
+
+def shell(line, environment, **more):
+    named = {**environment, "PONDERO": " ".join(PROGRAM)}
+    return subprocess.run(
+        ["sh", "-c", line], env=named, capture_output=True, text=True, check=False, **more
+    )
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell of Unix")
+@pytest.mark.parametrize("verb", ['ask --offline opus "hi"', "plan opus", "models"])
+def test_a_closed_output_is_one_clear_line(environment, verb):
+    made = shell(f"$PONDERO {verb} </dev/null >&-", environment)
+    assert made.returncode == 1
+    assert made.stderr == "pondero: standard output is closed; use >/dev/null to discard it\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell of Unix")
+def test_closed_errors_are_lost_and_nothing_else_is(environment):
+    made = shell(f'$PONDERO ask --offline opus "{SUM}" </dev/null 2>&-', environment)
+    assert (made.returncode, made.stdout) == (0, "17 * 23 = 391\n")
+    assert shell("$PONDERO plan no-such-model-x 2>&-", environment).returncode == 2
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell of Unix")
+def test_a_loop_keeps_its_lines_without_standard_input(environment):
+    loop = f'while read -r line; do $PONDERO ask --offline {{}} opus "{SUM}"; done'
+    lines = "one\ntwo\n"
+    made = shell(loop.format("--no-stdin"), environment, input=lines)
+    assert made.stdout == "17 * 23 = 391\n" * 2
+    assert shell(loop.format(""), environment, input=lines).stdout.count("\n") == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell of Unix")
+def test_a_wait_for_standard_input_is_told(environment):
+    made = shell(f'sleep 4 | $PONDERO ask --offline opus "{SUM}"', environment)
+    assert made.stdout == "17 * 23 = 391\n"
+    assert "waiting for standard input to end; --no-stdin asks without it" in made.stderr
+    made = shell(f'sleep 0 | $PONDERO ask --offline opus "{SUM}"', environment)
+    assert "waiting" not in made.stderr
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1", "cp1252"])
+def test_texts_are_read_by_one_rule_piped_in_or_attached(call, data_dir, tmp_path, encoding):
+    words = "Was heißt «Straße» auf Französisch: la rue, été?"
+    data = words.encode(encoding)
+    assert decode_text(data) == words
+    code, out, _ = call("ask", "--offline", "--json", "opus", stdin=data)
+    assert code == 0
+    assert "Straße" in out
+    file = tmp_path / "notes.txt"
+    file.write_bytes(data)
+    assert "Straße" in attachment(file).text
+
+
+@pytest.mark.parametrize("data", [b"\x00\x01", b"\xff\xd8\xff\xe0 no text\x01", bytes(range(256))])
+def test_bytes_that_are_no_text_are_none(call, data_dir, data):
+    assert decode_text(data) is None
+    code, _, err = call("ask", "--offline", "opus", stdin=data)
+    assert code == 2
+    assert "is no text" in err
+
+
+def test_a_file_that_its_name_calls_a_medium_is_no_old_text():
+    assert attachment(b"\xe4\xf6\xfc sound", name="x.mp3").media_type == "audio/mpeg"
+
+
+def test_that_a_model_is_not_in_the_catalog_is_told_once(call, data_dir):
+    asked = ("ask", "--offline", "claude-opus-9/low", SUM)
+    assert "not in the catalog" in call(*asked)[2]
+    assert "not in the catalog" not in call(*asked)[2]
+    assert "not in the catalog" in call("ask", "--offline", "claude-opus-8/low", SUM)[2]
+    assert "unknown_model" in call("ask", "--offline", "--json", "claude-opus-9", SUM)[1]
+    assert "not in the catalog" in call("plan", "claude-opus-9")[1]
+
+
+def test_notices_are_given_where_nothing_can_be_written(monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("PONDERO_DATA_DIR", str(tmp_path / "file" / "below"))
+    assert is_new_notice("a")
+    assert is_new_notice("a")

@@ -1,0 +1,57 @@
+"""A chat that is ended from outside, in the middle of whatever: the next one has it all."""
+
+import signal
+
+import pytest
+from tests.tui.terminal import running
+from tests.tui.test_program import environment  # noqa: F401 - a fixture
+
+from pondero.store import Threads
+
+LONG = "Explain 17 * 23 at length, please"
+CODES = {"SIGHUP": 129, "SIGTERM": 143, "SIGKILL": -9}
+OFFLINE = ("chat", "--offline", "claude-opus-5/max")
+
+
+def _written(folder, words: str) -> bool:
+    with Threads.open(folder / "data" / "threads.db") as threads:
+        rows = threads._database.rows("SELECT body FROM unfinished UNION SELECT body FROM drafts")
+    return words in str(rows)
+
+
+@pytest.mark.parametrize("name", CODES)
+def test_the_next_chat_offers_the_thread_with_what_came_and_what_was_typed(
+    environment,  # noqa: F811
+    tmp_path,
+    name,
+):
+    with running(*OFFLINE, environment=environment) as terminal:
+        terminal.until("/help")
+        terminal.press(f"{LONG}\r")
+        terminal.until("thinking…")
+        terminal.press("queued words\r")
+        terminal.until("next: queued words")
+        terminal.press("half a sent")
+        terminal.until("half a sent")
+        while name == "SIGKILL" and not all(
+            _written(tmp_path, each) for each in ("half a sent", '"thinking"')
+        ):
+            terminal.wait()
+        terminal.signal(getattr(signal, name))
+        assert terminal.ended() == CODES[name]
+        if name != "SIGKILL":  # back to the screen before the chat, with its cursor
+            assert b"\x1b[?1049l" in terminal.seen
+            assert terminal.seen.rfind(b"\x1b[?25h") > terminal.seen.rfind(b"\x1b[?25l")
+    with running(*OFFLINE, environment=environment) as terminal:
+        terminal.until("ended in the middle of", LONG, "/resume ")
+        id = terminal.text.partition("/resume ")[2].split()[0]
+        terminal.press(f"/resume {id}\r")
+        terminal.until("stopped here", "next: queued words", "half a sent")
+        terminal.press("\x15/quit\r")
+        assert terminal.ended() == 0
+    with Threads.open(tmp_path / "data" / "threads.db") as threads:
+        (thread,) = threads.list()
+        question, answer = threads.load_messages(thread.id)
+        assert question.message.text == LONG
+        assert answer.partial
+        assert answer.message.parts
