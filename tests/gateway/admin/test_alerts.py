@@ -16,8 +16,8 @@ from pondero.gateway.config.model import (
     SpendBudget,
 )
 from pondero.gateway.config.secrets import hash_key
-from pondero.gateway.observability.dial_watch import ENOUGH
 from pondero.gateway.observability.ledger_database import LedgerDatabase
+from pondero.gateway.observability.level_test import ENOUGH
 from pondero.gateway.observability.receipt import Receipt
 from pondero.gateway.quotas.quota import BILLION, QuotaUse, find_quotas
 from pondero.gateway.server.context import GatewayContext
