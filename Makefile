@@ -127,8 +127,8 @@ simulate: $(READY) ## the error of a probe's verdict, of the gateway's watch and
 	$(BIN)/python tools/simulate_sweep.py --runs $(or $(RUNS),1)
 
 .PHONY: agents
-agents: $(READY) ## real agents through the gateway on the emulator; AGENTS=FOLDER has them, ONLY=NAME picks
-	$(BIN)/python tools/agents/run_agents.py --folder $(or $(AGENTS),build/agents) --only "$(ONLY)"
+agents: $(READY) ## real agents through the gateway on the emulator; AGENTS=FOLDER has them, ONLY=NAME and PART=levels pick
+	$(BIN)/python tools/agents/run_agents.py --folder $(or $(AGENTS),build/agents) --only "$(ONLY)" $(addprefix --part ,$(PART))
 
 .PHONY: judge-js
 judge-js: $(READY) ## Google's JavaScript SDK at the emulator and through the gateway; needs node and npm
@@ -174,6 +174,10 @@ changelog: ## write the fragments in changes/ into CHANGELOG.md, for a release
 .PHONY: docs
 docs: $(READY) ## write the tables that come from the catalog and the code
 	$(BIN)/python docs/generate.py
+
+.PHONY: session
+session: $(READY) ## record the terminal session of the README again: docs/pictures/session.svg
+	$(BIN)/python docs/session.py
 
 .PHONY: site
 site: $(READY) ## build the documentation into site/, strictly

@@ -2,6 +2,7 @@
 
 import io
 import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -9,12 +10,15 @@ import click
 import pytest
 
 import pondero
-from pondero.cli.app import app
+from pondero.cli.app import app, run
 from pondero.client import default_client as shared_clients
 from pondero.emulator import Emulator, run_emulator_in_thread
 
 FOLDER = Path(__file__).parents[1] / "docs" / "from"
-HERE = ("from/litellm.md", "from/llm.md", "from/pydantic-ai.md", "from/vendor-sdks.md")
+HERE = (
+    *("from/generate-content.md", "from/litellm.md", "from/llm.md", "from/pydantic-ai.md"),
+    "from/vendor-sdks.md",
+)
 """Pages with blocks of other libraries; tests/test_site.py runs what is ours alone."""
 
 BLOCKS = [
@@ -75,6 +79,7 @@ def test_every_page_says_what_only_the_other_has_and_how_to_keep_it():
     pages = sorted(set(FOLDER.glob("*.md")) - {programs})
     assert [page.stem for page in pages] == [
         "ai-sdk",
+        "generate-content",
         "litellm",
         "llm",
         "pydantic-ai",
@@ -85,6 +90,21 @@ def test_every_page_says_what_only_the_other_has_and_how_to_keep_it():
         assert "\n## Side by side\n" in text
         assert "\n## What has no counterpart here\n" in text
         assert re.search(r"^## (?:Keep .*, take the dial|Only the fields)$", text, re.MULTILINE)
+
+
+PLANS = re.findall(
+    r"^```console\n\$ (.*?)\n(.*?)^```",
+    (FOLDER / "generate-content.md").read_text("utf-8"),
+    re.DOTALL | re.MULTILINE,
+)
+
+
+@pytest.mark.parametrize(("command", "shown"), PLANS)
+def test_both_of_googles_apis_are_planned_as_the_page_shows(command, shown, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    assert run(shlex.split(command)[1:]) == 0
+    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert "\n".join(lines).strip("\n") == shown.strip("\n")
 
 
 def test_the_options_that_the_page_of_llm_names_are_there():

@@ -89,7 +89,7 @@ class Asked:
         key: GatewayKey | None = None,
         level: str = "high",
         stream: bool = False,
-        show: str | None = None,
+        show: Any = None,
         transport: Any = None,
         more: dict[str, Any] | None = None,
     ) -> None:

@@ -1,8 +1,6 @@
 """A level that a stored conversation set for itself does not cross the rules of a later request."""
 
 import json
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 import anyio
@@ -82,11 +80,10 @@ class World:
         self.context = GatewayContext(GatewayConfig(routes=routes, keys=keys), self.service)
         self.app = App(self.context)
 
-    async def ask(
-        self, model: str, more: Mapping[str, str] = MappingProxyType({}), **fields: Any
-    ) -> Came:
+    async def ask(self, model: str, *, level: str | None = None, **fields: Any) -> Came:
         body = {"model": model, **fields}
-        headers = {"content-type": "application/json", "authorization": "Bearer kk", **more}
+        headers = {"content-type": "application/json", "authorization": "Bearer kk"}
+        headers |= {"x-pondero-thinking": level} if level else {}
         url = f"http://gate{self._path}"
         return await came(self.app, HttpRequest("POST", url, headers, json.dumps(body).encode()))
 
@@ -199,11 +196,11 @@ def test_a_thread_of_messages_keeps_its_level():
     async def run() -> None:
         world = World(*KEYS["key"], model=CLAUDE)
         turn = {"role": "system", "content": [], "output_config": {"effort": "max"}}
-        usual = {"max_tokens": 9000, "thinking": {"type": "adaptive"}}
-        thread = {"thread": {"type": "create"}}
+        usual: dict[str, Any] = {"max_tokens": 9000, "thinking": {"type": "adaptive"}}
+        thread: dict[str, Any] = {"thread": {"type": "create"}}
         first = await world.ask("free", messages=[USER, turn], **thread, **usual)
         assert first.status == 200, first.body
-        later = {"thread": {"type": "continue", "previous_message_id": "msg_1"}}
+        later: dict[str, Any] = {"thread": {"type": "continue", "previous_message_id": "msg_1"}}
         answer = await world.ask("capped", messages=[USER], **later, **usual)
         assert answer.status == 403, answer.body
         answer = await world.ask("free", messages=[USER], **later, **usual)
@@ -233,8 +230,8 @@ def test_a_level_of_ours_ends_when_the_client_asks_for_another(keys, turns, leve
         await world.ask("free", input=[USER], reasoning={"effort": "low"})
         await world.ask("free", input=[USER, SAID, USER], reasoning={"effort": "high"})
         assert read_last_update(world.service.requests[-1]) == "high"
-        asked = {"reasoning": {"effort": level}} if level else {}
-        before = {"previous_response_id": "resp_1"}
+        asked: dict[str, Any] = {"reasoning": {"effort": level}} if level else {}
+        before: dict[str, Any] = {"previous_response_id": "resp_1"}
         answer = await world.ask("free", input=turns, **before, **asked)
         assert answer.status == 200, answer.body
         assert read_last_update(world.service.requests[-1]) == sent
@@ -249,7 +246,7 @@ def test_a_level_of_ours_ends_when_the_client_asks_for_another(keys, turns, leve
 def test_a_level_that_the_client_set_inside_stays_its_own_affair():
     async def run() -> None:
         world = World(*KEYS["key"])
-        low = {"reasoning": {"effort": "low"}}
+        low: dict[str, Any] = {"reasoning": {"effort": "low"}}
         await world.ask("free", input=[USER, update("high")], **low)
         await world.ask("free", input=[USER], previous_response_id="resp_1", **low)
         assert json.loads(world.service.requests[-1])["input"] == [USER]
@@ -261,7 +258,7 @@ def test_a_level_that_the_client_set_inside_stays_its_own_affair():
 def test_a_level_in_a_stored_conversation_reserves_thinking_although_the_request_says_off(known):
     """The service thinks as the conversation says, whatever the request asks for."""
     most = 6000
-    off = {"reasoning": {"effort": "none"}, "max_output_tokens": most}
+    off: dict[str, Any] = {"reasoning": {"effort": "none"}, "max_output_tokens": most}
     key = GatewayKey(
         "k", hash_key("kk"), budget=SpendBudget(thinking_tokens=4 * most), account_state=True
     )
@@ -269,21 +266,19 @@ def test_a_level_in_a_stored_conversation_reserves_thinking_although_the_request
 
     async def run() -> None:
         world = World(key, model="openai:gpt-6-sol")
-        send = world.service.send
 
-        async def watch(request: HttpRequest, timeouts: object) -> Any:
+        async def note_reserved() -> None:
             reserved.extend(await world.context.state.current_use(find_quotas(key, None)))
-            return await send(request, timeouts)
 
-        world.service.send = watch  # type: ignore[method-assign]  # it watches the budget, too
+        world.service.before = note_reserved
         if known:
             await world.ask("free", input=[USER, update("high")], max_output_tokens=most)
-        before = {"previous_response_id": "resp_1"}
+        before: dict[str, Any] = {"previous_response_id": "resp_1"}
         await world.ask("free", input=[USER], **before, **off)
         await world.ask("free", input=[USER, update("none")], **before, **off)
-        header = {"x-pondero-thinking": "off"}  # the turn goes, because this holds for all of them
-        more = {"input": [USER, update("none")], "max_output_tokens": most}
-        await world.ask("free", header, **more, **before)
+        # The turn goes, because a header holds for the whole request.
+        more: dict[str, Any] = {"input": [USER, update("none")], "max_output_tokens": most}
+        await world.ask("free", level="off", **more, **before)
         await world.ask("free", input=[USER], **off)
 
     anyio.run(run)

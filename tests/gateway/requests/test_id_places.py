@@ -207,6 +207,7 @@ class World:
 
 
 def _write_stream(api: str) -> Iterator[bytes]:
+    events: list[dict[str, Any]]
     if api == "interactions":
         begun = {name: INTERACTION[name] for name in ("id", "object", "model")}
         token = {"interaction_id": "v1_OfA", "continuation_token": "token_OfA"}

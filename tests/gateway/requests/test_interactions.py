@@ -41,8 +41,7 @@ class World:
 
     def __init__(self, answer: Any = ANSWER, *, to: str = "", **key: Any) -> None:
         self.service = Canned([json.dumps(answer).encode()], content_type="application/json")
-        self._send = self.service.send
-        self.service.send = self._watch  # type: ignore[method-assign]  # it sees the budget, too
+        self.service.before = self._note_reserved
         self.key = GatewayKey("k", hash_key("kk"), **key)
         self.receipts: list[Receipt] = []
         self.reserved: list[list[int]] = []
@@ -50,10 +49,9 @@ class World:
         config = GatewayConfig(routes=(route,), keys=(self.key,))
         self.context = GatewayContext(config, self.service, observers=[self.receipts.append])
 
-    async def _watch(self, request: HttpRequest, timeouts: object) -> Any:
+    async def _note_reserved(self) -> None:
         quotas = find_quotas(self.key, None)
-        self.reserved.append(await self.context.state.current_use(quotas))
-        return await self._send(request, timeouts)
+        self.reserved.append([*await self.context.state.current_use(quotas)])
 
     async def ask(self, **fields: Any) -> Came:
         body = {"model": MODEL, "input": "Hi", **fields}

@@ -145,7 +145,7 @@ def _limit_at(value: dict[str, Json], path: tuple[str, ...], limit: Limit) -> bo
     if not names:
         return False
     name, inner = names[-1], value[names[-1]]
-    if inner is None:  # services differ in what it means: no change, or their default
+    if inner is None:  # it may mean no change or the model's default: services differ
         del value[name]
         return True
     if len(path) > 1 and isinstance(inner, dict | list):

@@ -15,7 +15,7 @@ from pondero.dialects.dialect import GivenAnswer, StoredCall, StoredId
 from .errors import own_error
 
 MARKS = (b'"interaction.created"', b'"interaction.completed"', b'"continuation_token"')
-"""In every event of a stream that gives an id, or a token to go on with."""
+"""In every event of a stream that gives an id, or a token to continue with."""
 END_MARKS = (b'"interaction.completed"',)
 """In the event that ends a stream."""
 _NAMES = ("previous_interaction_id", "continuation_token", "environment")
