@@ -96,8 +96,7 @@ def _open_closed_streams() -> None:
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - open until the end
     if sys.stdout is None and os.name == "posix":
         if not set(sys.argv[1:2]) & _SERVERS:
-            said = "pondero: standard output is closed; use >/dev/null to discard it"
-            print(said, file=sys.stderr)  # noqa: T201 - echo needs both streams
+            echo("pondero: standard output is closed; use >/dev/null to discard it", err=True)
             sys.exit(1)
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - open until the end
 
