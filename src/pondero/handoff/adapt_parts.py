@@ -1,7 +1,7 @@
 """Adapts parts to the destination. Our text goes to user messages: models imitate their own."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -82,6 +82,12 @@ def unread() -> Text:
 def make_interrupted_result(call_id: str) -> ToolResult:
     """Return the result of a call that never came back."""
     return ToolResult(call_id, (Text(INTERRUPTED),), error=True)
+
+
+def answer_interrupted(calls: Iterable[ToolCall]) -> Message:
+    """Return a message that says of each call that it was interrupted."""
+    results = (replace(make_interrupted_result(call.id), name=call.name) for call in calls)
+    return Message("user", tuple(results))
 
 
 def _describe(medium: Image | Blob) -> str:
