@@ -111,7 +111,7 @@ def test_the_turn_of_a_deleted_thread_begins_a_new_one(path):
 
 def test_a_turn_is_saved_whole_or_not_at_all(path):
     with Threads.open(path) as threads:
-        bad = StoredMessage(Message("assistant", (Text("x"),)), plan={"x": object()})  # type: ignore[dict-item]
+        bad = StoredMessage(Message("assistant", (Text("x"),)), plan={"x": object()})
         with pytest.raises(Exception, match="cannot be saved"):
             threads.save_turn(make_turn(QUESTION, bad))
         assert threads.list() == ()
