@@ -10,7 +10,7 @@ sys.path.insert(0, str(ROOT))
 
 import httpx2  # noqa: E402 - after the path
 from playwright.sync_api import Browser, sync_playwright  # noqa: E402 - after the path
-from tests.gateway.admin.test_console import CHROMIUM  # noqa: E402 - after the path
+from tests.gateway.admin.console_browser import CHROMIUM  # noqa: E402 - after the path
 from tests.gateway.crowd import crowd  # noqa: E402 - after the path
 
 from pondero.emulator import Emulator  # noqa: E402 - after the path
@@ -56,6 +56,7 @@ _KEYS = (
 )
 _PICTURES = {
     "console": ("requests", 1000),
+    "console-request": ("requests", 900),
     "console-keys": ("keys", 800),
     "console-dial": ("dial", 800),
 }
@@ -90,6 +91,7 @@ def _ask(where: str) -> None:
                 json={
                     "model": "claude-opus-5/max",
                     "messages": [{"role": "user", "content": "Why?"}],
+                    "stream": True,
                 },
                 headers={"authorization": f"Bearer {key}"},
             )
@@ -108,6 +110,9 @@ def _take(browser: Browser, where: str, name: str, page: str, height: int) -> No
         shown.locator("#dial-key").select_option("ci")
         shown.wait_for_timeout(500)
     shown.evaluate("scrollTo(0, 0)")
+    if name == "console-request":
+        shown.locator("#rows tr").first.click()
+        shown.wait_for_timeout(500)
     shown.screenshot(path=ROOT / "docs" / "pictures" / f"{name}.png")
     context.close()
 

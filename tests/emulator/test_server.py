@@ -216,7 +216,7 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch):
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", missing)
-    with pytest.raises(MissingExtra, match=r"uvicorn; pip install 'pondero\[server\]'"):
+    with pytest.raises(MissingExtra, match=r"uvicorn; pip install 'pondero\[server\]"):
         bind("127.0.0.1", 0)
 
 

@@ -28,11 +28,11 @@ from pondero.gateway.config.model import (
     SpendBudget,
 )
 from pondero.gateway.config.secrets import hash_key
-from pondero.gateway.observability.figures import load_requests
 from pondero.gateway.observability.ledger import Ledger, query_usage
 from pondero.gateway.observability.ledger_database import SqliteDatabase
 from pondero.gateway.observability.metrics import Metrics
 from pondero.gateway.observability.receipt import Receipt
+from pondero.gateway.observability.request_row import load_requests
 from pondero.gateway.quotas.admission import USEFUL_ANSWER
 from pondero.gateway.quotas.quota import BILLION, find_quotas
 from pondero.gateway.server.app import App

@@ -286,7 +286,7 @@ def test_without_aiohttp_the_fast_transport_says_what_to_install(monkeypatch):
 
     monkeypatch.setitem(sys.modules, "aiohttp", None)
     monkeypatch.delitem(sys.modules, "pondero.transport.fast_http")
-    with pytest.raises(MissingExtra, match=r"pip install 'pondero\[fast\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install 'pondero\[fast\]"):
         import pondero.transport.fast_http  # noqa: F401
 
 

@@ -367,3 +367,27 @@ async def test_the_end_of_an_answer_does_not_move_what_is_being_read():
         assert cells(chat, AnswerCell)[0].text.endswith("number 59")
         assert chat.app.page.scroll_y == place
         assert chat.text.splitlines()[:10] == before.splitlines()[:10]
+
+
+@pytest.mark.parametrize(
+    ("model", "line", "said"),
+    [
+        ("claude-opus-5", "/model claude-opus-5/low", "Enter: cache kept"),
+        ("claude-opus-5", "/thinking low", "Enter: cache kept"),
+        ("claude-sonnet-4-5", "/thinking low", "tokens written again"),
+        ("claude-opus-5", "/thinking nonsense", "Enter sends"),
+        ("claude-opus-5", "/thinking high", "Enter sends"),
+    ],
+)
+async def test_the_frame_says_what_a_switch_does_to_the_cache_before_enter(model, line, said):
+    async with stage(f"{model}/high") as chat:
+        await chat.type(line)
+        assert "Enter sends" in str(chat.app.prompt.border_subtitle)  # nothing was asked yet
+        chat.app.prompt.put("")
+        await chat.type("say hi")
+        await chat.press("enter")
+        await chat.type(line)
+        assert said in str(chat.app.prompt.border_subtitle)
+        assert chat.app.state.plan.level == "high"
+        chat.app.prompt.put("")
+        assert "Enter sends" in str(chat.app.prompt.border_subtitle)

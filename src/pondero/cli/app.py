@@ -71,8 +71,8 @@ class _LazyGroup(CommandGroup):
         'pondero ask claude-opus-5/high "..."    ask; --offline needs no key',
         "pondero plan claude-sonnet-4-5/high     what would be sent, and why",
         "pondero plan gemini-3-pro-preview/off   what off means there",
-        "pondero levels claude-opus-5            the whole ladder of a model",
-        "pondero models --provider google        what is known",
+        "pondero levels claude-opus-5            every level of a model",
+        "pondero models --provider google        the models of a provider",
         "pondero demo                            see it work; no key, no network",
     ),
 )
@@ -96,8 +96,7 @@ def _open_closed_streams() -> None:
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - open until the end
     if sys.stdout is None and os.name == "posix":
         if not set(sys.argv[1:2]) & _SERVERS:
-            said = "pondero: standard output is closed; use >/dev/null to discard it"
-            print(said, file=sys.stderr)  # noqa: T201 - echo needs both streams
+            echo("pondero: standard output is closed; use >/dev/null to discard it", err=True)
             sys.exit(1)
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - open until the end
 

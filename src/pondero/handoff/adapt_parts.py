@@ -111,7 +111,7 @@ UNSEEN = "the destination does not take this kind of medium here"
 _TOLD = "the destination takes no text files: its words go as a text"
 _SPELLING = "this is the registered spelling of the same type"
 UNREADABLE = "only the service that made it can read it"
-RETOLD = "only the service that made it can read it; it is told in words"
+RETOLD = "only the service that made it can read it; it is sent as text"
 HISTORY_LOST = "what was said before it is in it, and only the service that made it can read that"
 
 UNCITED = "the destination cites no documents"

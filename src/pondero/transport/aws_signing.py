@@ -61,8 +61,8 @@ def sign(request: HttpRequest, signing: Signing) -> HttpRequest:
         from botocore.awsrequest import AWSRequest  # noqa: PLC0415 - an extra
     except ImportError as missing:
         message = (
-            f"{signing.label} without a key needs signed requests: {install_hint('bedrock')}, "
-            f"or set {_instead(signing)}"
+            f"{signing.label} without a key needs signed requests: "
+            f"{install_hint(signing.service)}, or set {_instead(signing)}"
         )
         raise MissingExtra(message) from missing
     credentials, region = _credentials(signing)

@@ -51,7 +51,7 @@ async def approve(name: str, arguments: dict[str, Json]) -> bool:
     """Return whether a call of the turn under way may run; ``Tools`` ask it."""
     if (asking := _ASKING.get()) is None:
         return False
-    with asking.recorder.approval():  # the time of a decision is not the model's
+    with asking.recorder.approval():  # the time in which the user decides is not the model's
         return await asking.session.approval(name, arguments, asking.label)
 
 
@@ -245,12 +245,13 @@ class Session:
     def handoff(self, move: effects.Handoff) -> actions.HandedOff:
         """Return which parts of the past the other model will not see, and what the move costs."""
         lines = [] if move.same else self._losses(move)
-        cache = self._describe_cache(move)
+        cache = self.describe_cache(move)
         if cache:
             lines.append(f"  Cache: {cache.removeprefix('cache ')}")
         return actions.HandedOff(tuple(lines), cache)
 
-    def _describe_cache(self, move: effects.Handoff) -> str:
+    def describe_cache(self, move: effects.Handoff) -> str:
+        """Return what a move does to the prompt cache, in a few words; empty if nothing."""
         made = (
             None
             if not move.same

@@ -81,7 +81,7 @@ def test_each_shell_has_a_script(call, shell, word):
     assert (code, err) == (0, "")
     assert word in out
     assert f"_PONDERO_COMPLETE={shell}_complete" in out
-    assert call("completion", "powershell")[0] == 2
+    assert call("completion", "tcsh")[0] == 2
 
 
 def test_a_policy_is_offered_with_its_values():

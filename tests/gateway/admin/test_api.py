@@ -1,6 +1,8 @@
 """The admin API: who may use it, and what it says."""
 
 import asyncio
+import csv
+import io
 import json
 
 import pytest
@@ -18,6 +20,7 @@ from pondero.gateway.config.model import (
 )
 from pondero.gateway.config.secrets import hash_key
 from pondero.gateway.observability.feed import KEPT, Feed
+from pondero.gateway.observability.ledger_database import PostgresDatabase
 from pondero.gateway.observability.receipt import Receipt
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
@@ -185,6 +188,75 @@ def test_what_a_key_has_taken_of_its_bounds_is_shown():
     assert 0 < thinking["taken"] < 9_000_000
 
 
+def listed(gate: GatewayContext) -> dict:
+    (key,) = json.loads(said(gate, "GET", "/admin/keys").body)["keys"]
+    return key
+
+
+def test_a_made_key_can_be_changed_and_keeps_its_text():
+    gate = gate_of()
+    rules = {"thinking": {"cap": "low"}, "limit": {"requests": 1}, "expires": "2099-12-31"}
+    made = json.loads(said(gate, "POST", "/admin/keys", {"name": "ci", **rules}).body)["key"]
+    before = listed(gate)
+
+    change = {"thinking": {"floor": "high"}, "limit": None, "budget": {"cost": 3}, "blocked": False}
+    answer = said(gate, "PATCH", "/admin/keys/ci", change)
+
+    assert answer.status == 200
+    assert made.encode() not in answer.body
+    after = listed(gate)
+    assert (after["thinking"]["floor"], after["thinking"]["cap"]) == ("high", None)
+    assert (after["limit"], after["budget"]["cost"]) == (None, 3)
+    assert after["expires"] == before["expires"]
+    assert [asked(gate, made) for _ in range(2)] == [200, 200]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"blocked": "yes"},
+        {"name": "other"},
+        {"hash": hash_key("mine")},
+        {"thinking": {"cap": "hihg"}},
+        {"limit": {"requests": 0}},
+        {"budget": {}},
+        {"colour": "red"},
+        {"admin": "yes"},
+    ],
+)
+def test_a_wrong_change_of_a_key_changes_nothing(change):
+    gate = gate_of()
+    said(gate, "POST", "/admin/keys", {"name": "ci", "limit": {"requests": 5}})
+    before = listed(gate)
+
+    answer = said(gate, "PATCH", "/admin/keys/ci", change)
+
+    assert answer.status == 400
+    assert json.loads(answer.body)["error"]["message"]
+    assert listed(gate) == before
+
+
+def test_a_key_of_the_file_can_be_blocked_here_and_not_changed():
+    gate = gate_of(keys=(GatewayKey("ci", hash_key(PLAIN)),))
+
+    assert said(gate, "PATCH", "/admin/keys/ci", {"limit": {"requests": 5}}).status == 400
+    assert said(gate, "PATCH", "/admin/keys/ci", {"blocked": True}).status == 200
+    assert listed(gate)["blocked"]
+
+
+def test_a_page_of_another_site_changes_no_key():
+    gate = gate_of()
+    said(gate, "POST", "/admin/keys", {"name": "ci"})
+    place, change = "/admin/keys/ci", {"admin": True}
+
+    assert said(gate, "PATCH", place, change, origin="http://evil.example").status == 403
+    assert said(gate, "PATCH", place, change, sec_fetch_site="cross-site").status == 403
+    form = HttpRequest("PATCH", f"http://g{place}", HERE, json.dumps(change).encode())
+    assert asyncio.run(came(App(gate), form)).status == 400
+    assert not listed(gate)["admin"]
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -269,6 +341,83 @@ def test_a_request_is_listed_with_what_was_asked_and_what_was_sent():
     assert row["end"] == "done"
     assert (row["client_api"], row["requested_model"]) == ("anthropic", "opus/max")
     assert row["path"] == "passed"
+
+
+def conversation(gate: GatewayContext, model: str, **more: object) -> str:
+    """Ask for a conversation and return its id."""
+    body = {"model": model, "messages": [{"role": "user", "content": "hello"}], **more}
+    http = HttpRequest("POST", "http://g/v1/messages", {}, json.dumps(body).encode())
+    return asyncio.run(came(App(gate), http)).headers["x-pondero-id"]
+
+
+def test_live_requests_are_filtered_like_all_others():
+    gate = gate_of()
+    conversation(gate, "opus/max")
+    conversation(gate, "opus/low")
+
+    for query, count in {"": 2, "?level=low": 1, "?search=OPUS": 2, "?end=failed": 0}.items():
+        found = json.loads(said(gate, "GET", f"/admin/requests{query}").body)
+        assert len(found["requests"]) == count
+
+
+def test_a_streamed_request_says_where_its_time_went_and_what_was_adjusted():
+    gate = gate_of()
+    id = conversation(gate, "opus/max", stream=True, max_tokens=9000)
+
+    found = json.loads(said(gate, "GET", f"/admin/requests/{id}").body)
+
+    row = found["request"]
+    assert (row["asked"], row["sent"], row["why"], row["tries"]) == ("max", "medium", "cap", 1)
+    names = [phase["name"] for phase in found["phases"]]
+    assert names == ["gateway", "wait", "thinking", "answer"]
+    assert sum(phase["seconds"] for phase in found["phases"]) == pytest.approx(row["seconds"])
+    assert set(found["adjustments"]) == set(row["adjustments"])
+    assert "hello" not in json.dumps(found)
+
+
+def test_a_page_without_the_ledger_says_what_is_missing():
+    gate = gate_of()
+    conversation(gate, "opus/max")
+    gate.ledger = PostgresDatabase("postgresql://nobody:secret@127.0.0.1:1/none")
+
+    found = json.loads(said(gate, "GET", "/admin/requests").body)
+
+    assert len(found["requests"]) == 1
+    assert "PostgreSQL" in found["problem"]
+    assert "secret" not in found["problem"]
+    assert said(gate, "GET", "/admin/requests?before=1_x").status == 503
+
+
+def test_an_unknown_request_is_said_to_be_unknown():
+    answer = said(gate_of(), "GET", "/admin/requests/nobody")
+
+    assert answer.status == 400
+    assert b"nobody" in answer.body
+
+
+def test_csv_is_a_file_with_a_line_for_each_request():
+    gate = gate_of()
+    conversation(gate, "opus/max")
+
+    answer = said(gate, "GET", "/admin/requests.csv?level=medium")
+
+    assert answer.headers["content-type"] == "text/csv; charset=utf-8"
+    names, row = csv.reader(io.StringIO(answer.body.decode()))
+    assert dict(zip(names, row, strict=True))["sent"] == "medium"
+    assert said(gate, "GET", "/admin/requests.csv?level=hihg").status == 400
+
+
+@pytest.mark.parametrize("place", ["requests", "requests.csv", "live", "figures"])
+def test_a_wrong_filter_is_rejected_everywhere(place):
+    answer = said(gate_of(), "GET", f"/admin/{place}?status=many")
+
+    assert answer.status == 400
+    assert b"status" in answer.body
+
+
+@pytest.mark.parametrize("query", ["count=0", "count=201", "count=x", "before=x"])
+def test_a_wrong_page_is_rejected(query):
+    assert said(gate_of(), "GET", f"/admin/requests?{query}").status == 400
 
 
 def test_the_page_is_guarded_by_its_headers():

@@ -5,98 +5,24 @@ They drive the Chromium of the system (Debian's package will do) and skip where 
 
 import json
 import re
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
-from pathlib import Path
 from time import time
-from typing import Any
 
-import httpx2
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import expect
 from tests.cli.conftest import call
+from tests.gateway.admin.console_browser import NEEDS_CHROMIUM, PAGES, ask, gateway, shown
 from tests.gateway.crowd import crowd
 
-from pondero.emulator import Emulator
-from pondero.gateway import run_gateway_in_thread
-from pondero.gateway.config.model import (
-    GatewayConfig,
-    GatewayKey,
-    GatewayRoute,
-    LevelRules,
-    ServerConfig,
-)
+from pondero.gateway.config.model import GatewayKey
 from pondero.gateway.config.secrets import hash_key
-from pondero.gateway.observability.ledger import Ledger
-from pondero.gateway.observability.ledger_database import SqliteDatabase
 
 __all__ = ["call"]
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-CHROMIUM = next((found for name in NAMES if (found := shutil.which(name))), None)
 ADMIN = "pnd_admin"
-ROUTES = (
-    GatewayRoute(match="opus", to=("anthropic:claude-opus-5",), thinking=LevelRules(cap="medium")),
-    GatewayRoute(match="gpt-*", to=("openai:gpt-5.1",)),
-)
-PAGES = ("requests", "keys", "dial")
 LINKS = ["#main", "#requests", *(f"#{name}" for name in PAGES)]  # the last four: mark and menu
 
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="no chromium on PATH; 'apt-get install chromium' brings one"
-)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as player:
-        opened = player.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
-
-
-@contextmanager
-def gateway(folder: Path, *, count: int = 0, keys: tuple[GatewayKey, ...] = ()) -> Iterator[str]:
-    """Serve the emulator with so many requests in the ledger, and yield the address."""
-    database = SqliteDatabase(folder / "gateway.db")
-    ledger = Ledger(database, folder / "aside")
-    for receipt in crowd(count, until=time()):
-        ledger.note(receipt)
-    ledger.close()
-    config = GatewayConfig(ServerConfig(port=0), ROUTES, keys=keys)
-    with run_gateway_in_thread(
-        config, transport=Emulator(any_model=True), ledger=database
-    ) as where:
-        yield where
-    database.close()
-
-
-@contextmanager
-def shown(
-    browser: Browser, where: str, name: str = "requests", *, width: int = 1280
-) -> Iterator[Page]:
-    """Yield a page that asked no other host for anything, and complained of nothing."""
-    context = browser.new_context(viewport={"width": width, "height": 900})
-    asked: list[str] = []
-    wrong: list[str] = []
-    context.on("request", lambda request: asked.append(request.url))
-    page = context.new_page()
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
-    page.goto(f"{where}/console/#{name}")
-    expect(page.locator(f"#page-{name}")).to_be_visible()
-    yield page
-    context.close()
-    assert [url for url in asked if not url.startswith(f"{where}/")] == []
-    assert [each for each in wrong if "status of 40" not in each] == []
-
-
-def ask(where: str, model: str, *, key: str = "any") -> int:
-    body: dict[str, Any] = {"model": model, "messages": [{"role": "user", "content": "hello"}]}
-    headers = {"authorization": f"Bearer {key}"}
-    return httpx2.post(f"{where}/v1/chat/completions", json=body, headers=headers).status_code
+pytestmark = NEEDS_CHROMIUM
 
 
 def test_a_request_appears_while_the_page_is_open(browser, tmp_path):
@@ -146,15 +72,16 @@ def test_the_sums_and_the_chart_are_those_of_the_ledger(browser, tmp_path):
     with gateway(tmp_path, count=500) as where, shown(browser, where) as page:
         sums = page.locator("#sums")
         expect(sums.locator("dd").first).to_contain_text(f"{len(every)}")
-        expect(page.locator("#rows tr")).to_have_count(60)
-        expect(page.locator("#models li")).to_have_count(len({each.model for each in every}))
+        expect(page.locator("#rows tr")).to_have_count(50)
+        models = page.locator("#models tbody tr")
+        expect(models).to_have_count(len({each.model for each in every}))
         capped = sum(each.why == "cap" for each in every)
         expect(sums.locator("dd").last).to_have_text(f"{capped}")
 
         page.locator("#plot").focus()
         page.keyboard.press("End")
         expect(page.locator("#readout")).to_contain_text("thinking")
-        page.locator("#model-filter").select_option("openai:gpt-5.5")
+        page.locator("[name=model]").first.select_option("openai:gpt-5.5")
         alone = sum(each.model == "gpt-5.5" for each in every)
         expect(sums.locator("dd").first).to_contain_text(f"{alone}")
 

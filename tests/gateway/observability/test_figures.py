@@ -3,18 +3,21 @@
 from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
+from math import ceil
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.gateway.crowd import crowd
 from tests.gateway.postgres import Postgres
 
 from pondero.canon import Usage
+from pondero.errors import StoreError
 from pondero.gateway.observability.figures import (
-    SPANS,
-    latest,
-    level_bucket,
+    PERCENTILES,
+    find_percentiles,
+    load_choices,
     load_figures,
-    load_requests,
 )
 from pondero.gateway.observability.ledger import Ledger
 from pondero.gateway.observability.ledger_database import (
@@ -23,6 +26,10 @@ from pondero.gateway.observability.ledger_database import (
     SqliteDatabase,
 )
 from pondero.gateway.observability.receipt import Receipt
+from pondero.gateway.observability.request_filter import RequestFilter
+from pondero.gateway.observability.request_pages import load_page
+from pondero.gateway.observability.request_row import level_bucket, load_requests
+from pondero.gateway.observability.time_range import SPANS
 
 NOW = 1_800_000_000.0
 
@@ -106,7 +113,8 @@ def test_codes_of_adjustments_are_counted_one_by_one(database, tmp_path):
 def test_a_row_of_the_ledger_is_the_row_of_its_receipt(database, tmp_path):
     every = written(database, tmp_path, crowd(30, until=NOW))
 
-    assert latest(database, count=10) == load_requests(reversed(every[-10:]))
+    page = load_page(database, RequestFilter(), count=10)
+    assert page.requests == load_requests(reversed(every[-10:]))
 
 
 def test_a_key_of_this_process_is_in_no_row(monkeypatch):
@@ -129,3 +137,79 @@ def test_a_number_of_tokens_counts_as_the_level_it_is_near(sent, level):
 @pytest.mark.parametrize("sent", [None, "None", "ultra"])
 def test_what_is_no_level_counts_as_none(sent):
     assert level_bucket(sent) is None
+
+
+@pytest.mark.parametrize("wanted", [RequestFilter(), RequestFilter(key="maria")])
+def test_models_and_keys_add_up_to_what_is_filtered(database, tmp_path, wanted):
+    every = written(database, tmp_path, crowd(400, until=NOW))
+
+    found = load_figures(database, "day", now=NOW, wanted=wanted)
+
+    inside = [each for each in every if wanted.key in (None, each.key)]
+    for totals in (found.models, found.keys):
+        assert sum(each.requests for each in totals) == len(inside)
+        assert sum(each.failed for each in totals) == sum(r.end == "failed" for r in inside)
+        assert sum(each.thinking for each in totals) == sum(r.usage.thinking or 0 for r in inside)
+        assert sum(Decimal(each.cost or 0) for each in totals) == sum(r.cost or 0 for r in inside)
+    assert {each.key for each in found.keys} == {each.key for each in inside}
+    assert sum(each.requests for each in found.statuses) == len(inside)
+
+
+def test_percentiles_are_those_of_the_sorted_answers(database, tmp_path):
+    every = written(database, tmp_path, crowd(700, until=NOW))
+
+    for total in load_figures(database, "day", now=NOW).models:
+        took = sorted(r.seconds for r in every if r.answered_by == total.model and r.end == "done")
+        exact = [took[ceil(share * len(took)) - 1] for share in PERCENTILES]
+        assert total.seconds == pytest.approx(exact, rel=0.011)
+        assert total.first == pytest.approx((0.4,) * len(PERCENTILES))
+
+
+@given(st.lists(st.integers(0, 10**6), min_size=1))
+def test_a_percentile_is_the_least_value_that_so_many_do_not_exceed(values):
+    ordered = sorted(values)
+
+    found = find_percentiles(Counter(values))
+
+    assert found == tuple(ordered[ceil(p * len(ordered)) - 1] / 1000 for p in PERCENTILES)
+
+
+def test_a_day_in_its_first_hour_is_drawn_minute_by_minute(database, tmp_path):
+    every = written(database, tmp_path, crowd(300, until=NOW, hours=0.5))
+
+    found = load_figures(database, "day", now=NOW)
+
+    assert found.step == 60
+    assert len({each.at for each in found.slices}) > 20
+    assert sum(each.requests for each in found.slices) == len(every)
+
+
+def test_a_named_time_is_drawn_and_nothing_else(database, tmp_path):
+    every = written(database, tmp_path, crowd(300, until=NOW))
+    since, until = every[100].at, every[200].at
+
+    found = load_figures(database, "hour", now=NOW, wanted=RequestFilter(since=since, until=until))
+
+    assert sum(each.requests for each in found.slices) == 100
+    assert found.since <= since
+    assert found.until >= until
+
+
+def test_figures_that_nobody_waits_for_are_not_added_up(database, tmp_path):
+    written(database, tmp_path, crowd(5, until=NOW))
+    looks = iter((False, False, True))
+
+    with pytest.raises(StoreError, match="not wanted"):
+        load_figures(database, "day", now=NOW, stopped=lambda: next(looks))
+    assert list(looks) == []
+
+
+def test_what_occurs_can_be_chosen(database, tmp_path):
+    every = written(database, tmp_path, crowd(200, until=NOW))
+
+    found = load_choices(database, "day", now=NOW)
+
+    assert found.keys == sorted({each.key for each in every})
+    assert found.models == sorted({str(each.answered_by) for each in every})
+    assert found.statuses == sorted({each.status for each in every})
+    assert found.purposes == found.routes == []

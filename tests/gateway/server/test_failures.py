@@ -30,10 +30,10 @@ from pondero.gateway.config.model import GatewayConfig, GatewayRoute, ServerConf
 from pondero.gateway.observability import ledger as ledgers
 from pondero.gateway.observability import ledger_database
 from pondero.gateway.observability.access_log import AccessLog
-from pondero.gateway.observability.figures import SPANS
 from pondero.gateway.observability.ledger import Ledger
 from pondero.gateway.observability.ledger_database import PostgresDatabase, SqliteDatabase
 from pondero.gateway.observability.observers import Observers
+from pondero.gateway.observability.time_range import SPANS
 from pondero.gateway.server import readiness
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext

@@ -377,7 +377,7 @@ def test_without_ray_it_says_what_to_install(monkeypatch):
     from pondero.sweep.engines import ray as ray_engine
 
     monkeypatch.setattr(ray_engine, "find_spec", lambda _name: None)
-    with pytest.raises(MissingExtra, match=r"pip install 'pondero\[ray\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install 'pondero\[ray\]"):
         make_engine(spec_of(models="claude-opus-5", engine="ray"))
     monkeypatch.setattr(sys, "version_info", (3, 14, 0))
     with pytest.raises(MissingExtra, match=r"none for Python 3\.14"):

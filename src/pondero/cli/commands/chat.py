@@ -108,7 +108,7 @@ def chat(
     save = yours.save and not no_save
     if resume is not None and not save:
         said = "--no-save" if no_save else "save = false in config.toml"
-        message = f"--resume needs the threads, and {said} keeps none; take one of them away"
+        message = f"--resume needs saved threads, and {said} saves none; give one of the two"
         raise UsageError(message)
     writer, first = _open_writer(save=save)
     if offline:

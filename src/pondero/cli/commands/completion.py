@@ -228,7 +228,8 @@ _SHELLS = {"bash": _Bash, "zsh": ZshComplete, "fish": _Fish, "powershell": _Powe
         'bash:  eval "$(pondero completion bash)"            in ~/.bashrc',
         'zsh:   eval "$(pondero completion zsh)"             in ~/.zshrc',
         "fish:  pondero completion fish > ~/.config/fish/completions/pondero.fish",
-        "PowerShell, in $PROFILE:  pondero completion powershell | Out-String | Invoke-Expression",
+        "powershell, in $PROFILE:",
+        "       pondero completion powershell | Out-String | Invoke-Expression",
     )
 )
 @click.argument("shell", type=click.Choice(list(_SHELLS)))

@@ -48,7 +48,7 @@ class Flags(TypedDict):
 
 @click.command(
     epilog=examples(
-        "pondero models opus                        what the word means, and all that have it",
+        "pondero models opus                        its meaning, and all that have it",
         "pondero models flash google                models that fit both words",
         "pondero models free tools                  that cost nothing and take tools",
         "pondero models --provider anthropic",
@@ -90,10 +90,10 @@ def models(
     refresh: str | None,
     **flags: Unpack[Flags],
 ) -> None:
-    """List the short names of models, or the models that fit every WORD.
+    """Search models by words; without any, list short names.
 
-    A WORD is a part of a name, a product line, a provider, or one of these: local free thinks
-    tools batch.
+    All words must fit. A WORD is a part of a name, a product line, a provider, or one of these:
+    local free thinks tools batch.
     """
     if refresh is not None:
         if words:

@@ -1,11 +1,8 @@
 """The admin API under ``/admin`` and ``/console``; only the answer that creates a key shows it."""
 
-from asyncio import Queue, sleep, to_thread, wait_for
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from functools import partial
-from typing import TypeVar
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import unquote
 
 from msgspec import MsgspecError, json, to_builtins
 
@@ -15,28 +12,27 @@ from ...store import redact_secrets
 from ...thinking import LEVELS
 from ..answers.response_writer import ResponseWriter
 from ..config.model import GatewayKey
-from ..observability.feed import KEPT
-from ..observability.figures import SPANS, RequestRow, latest, load_figures, load_requests
-from ..observability.receipt import Receipt
 from ..quotas.quota import BILLION, Quota, find_quotas
 from ..quotas.quota_preview import find_lowered_limits
 from ..server.context import GatewayContext
 from ..state.redis_link import SharedStateLost
 from . import console
 from .access import check_admin, check_origin
+from .alerts import find_alerts
 from .preview import list_served_names, preview
+from .request_views import (
+    count_requests,
+    list_choices,
+    list_requests,
+    read_query,
+    show_request,
+    stream_csv,
+    stream_live,
+)
 
 HOME = "/admin"
 _JSON = {**console.GUARDED, "content-type": "application/json", "cache-control": "no-store"}
-_EVENTS = {**_JSON, "content-type": "text/event-stream", "x-accel-buffering": "no"}
-_PING = b": still here\n\n"
-_GATHER = 0.2  # seconds of receipts in one event, so that a burst does not flood the page
-_LOOK = 1.0  # seconds between reads of other processes' rows in the ledger
-_SEEN = 4 * KEPT
 _LOWERED = 3  # models whose answers a budget shortens, as examples
-_PATIENCE = 4.0  # seconds for the ledger; PostgreSQL has fewer of its own, SQLite waits longer
-
-Value = TypeVar("Value")
 
 
 class Admin:
@@ -64,8 +60,8 @@ class Admin:
         try:
             if not path.startswith(f"{HOME}/"):
                 await writer.whole(_page(http, path))
-            elif path == f"{HOME}/live" and http.method == "GET":
-                await _stream_live(self._gateway, writer)
+            elif (stream := _STREAMS.get((http.method, path.removeprefix(f"{HOME}/")))) is not None:
+                await stream(self._gateway, http, writer)
             else:
                 await writer.whole(await self._route(http, path))
         except (StoreError, SharedStateLost) as error:
@@ -84,64 +80,6 @@ class Admin:
         if handler is None:
             return _error(404, f"there is no {http.method} {path}")
         return _json(await handler(self._gateway, http, unquote(name)))
-
-
-# -- requests -------------------------------------------------------------------------------------
-
-
-async def _list_requests(gateway: GatewayContext, _http: HttpRequest, _name: str) -> Json:
-    """Return the latest requests; with a ledger, those of all processes."""
-    rows = {row.id: row for row in load_requests(gateway.feed.latest())}
-    for row in await _load_written(gateway):
-        rows.setdefault(row.id, row)
-    newest = sorted(rows.values(), key=lambda row: row.at, reverse=True)
-    return {"requests": newest[:KEPT]}
-
-
-async def _load_figures(gateway: GatewayContext, http: HttpRequest, _name: str) -> Json:
-    span = _query_value(http, "span") or "day"
-    if span not in SPANS:
-        message = f"invalid span {span!r}; use {' '.join(SPANS)}"
-        raise BadParameter(message)
-    database, alarms = gateway.ledger, gateway.dial_watch.alarms
-    if database is None:
-        return {"figures": None, "alarms": alarms}
-    found = await _read_ledger(partial(load_figures, database, span, now=gateway.now()))
-    return {"figures": found, "alarms": alarms}
-
-
-async def _load_written(gateway: GatewayContext) -> list[RequestRow]:
-    """Return the latest requests in the ledger; none if it is unreachable, which it logs itself."""
-    if gateway.ledger is None:
-        return []
-    try:
-        return await _read_ledger(partial(latest, gateway.ledger))
-    except StoreError:
-        return []
-
-
-async def _read_ledger(read: Callable[[], Value]) -> Value:
-    """Return what a thread reads; raises StoreError if a database takes too long."""
-    try:
-        return await wait_for(to_thread(read), _PATIENCE)
-    except TimeoutError:
-        message = f"the ledger did not answer within {_PATIENCE:g} seconds"
-        raise StoreError(message) from None
-
-
-async def _stream_live(gateway: GatewayContext, writer: ResponseWriter) -> None:
-    """Send requests as they end, until the viewer disconnects or the server stops."""
-    feed = gateway.feed
-    writer.streams(_EVENTS, _PING)
-    with feed.watch() as queue:
-        seen = dict.fromkeys(row.id for row in await _load_written(gateway))
-        await writer.write(b": here\n\n")
-        while not feed.is_over():
-            rows = load_requests(await _gather(queue))
-            if len(rows) < KEPT:  # enough to show already
-                rows += await _load_written(gateway)
-            await writer.write(_event(_take_unseen(rows, seen)))
-    await writer.end()
 
 
 # -- keys -----------------------------------------------------------------------------------------
@@ -188,11 +126,16 @@ async def _make_key(gateway: GatewayContext, http: HttpRequest, _name: str) -> J
 
 
 async def _change_key(gateway: GatewayContext, http: HttpRequest, name: str) -> Json:
-    blocked = _object(http).get("blocked")
-    if not isinstance(blocked, bool):
-        raise BadParameter('a key is changed with {"blocked": true} or {"blocked": false}')
-    await gateway.keys.block(name, blocked=blocked)
-    return {"name": name, "blocked": blocked}
+    rules = _object(http)
+    if not rules:
+        raise BadParameter('name what to change, such as {"blocked": true}')
+    if rules.keys() == {"blocked"}:  # also possible for a key of gateway.toml
+        if not isinstance(rules["blocked"], bool):
+            raise BadParameter('invalid blocked; use {"blocked": true} or {"blocked": false}')
+        await gateway.keys.block(name, blocked=rules["blocked"])
+    else:
+        await gateway.keys.change(name, rules)
+    return {"name": name}
 
 
 async def _remove_key(gateway: GatewayContext, _http: HttpRequest, name: str) -> Json:
@@ -219,10 +162,17 @@ async def _plan(gateway: GatewayContext, http: HttpRequest, _name: str) -> Json:
     )
 
 
+async def _list_alerts(gateway: GatewayContext, _http: HttpRequest, _name: str) -> Json:
+    return {"alerts": await find_alerts(gateway)}
+
+
 Handler = Callable[[GatewayContext, HttpRequest, str], Awaitable[Json]]
 _HANDLERS: dict[tuple[str, str, bool], Handler] = {
-    ("GET", "requests", False): _list_requests,
-    ("GET", "figures", False): _load_figures,
+    ("GET", "requests", False): list_requests,
+    ("GET", "requests", True): show_request,
+    ("GET", "figures", False): count_requests,
+    ("GET", "choices", False): list_choices,
+    ("GET", "alerts", False): _list_alerts,
     ("GET", "keys", False): _list_keys,
     ("POST", "keys", False): _make_key,
     ("PATCH", "keys", True): _change_key,
@@ -231,29 +181,11 @@ _HANDLERS: dict[tuple[str, str, bool], Handler] = {
     ("GET", "plan", False): _plan,
 }
 """By method, path, and whether a name follows it."""
-
-
-async def _gather(queue: Queue[Receipt]) -> list[Receipt]:
-    """Return the first receipt and those shortly after it; none after a second of silence."""
-    try:
-        first = await wait_for(queue.get(), _LOOK)
-    except TimeoutError:
-        return []
-    await sleep(_GATHER)
-    return [first, *(queue.get_nowait() for _ in range(queue.qsize()))]
-
-
-def _take_unseen(rows: Iterable[RequestRow], seen: dict[str, None]) -> list[RequestRow]:
-    """Return the rows not sent yet, oldest first, and add them to ``seen``."""
-    new = {row.id: row for row in rows if row.id not in seen}
-    seen.update(dict.fromkeys(new))
-    while len(seen) > _SEEN:
-        del seen[next(iter(seen))]
-    return sorted(new.values(), key=lambda row: row.at)
-
-
-def _event(rows: list[RequestRow]) -> bytes:
-    return b"data: " + json.encode({"requests": rows}) + b"\n\n" if rows else b""
+Stream = Callable[[GatewayContext, HttpRequest, ResponseWriter], Awaitable[None]]
+_STREAMS: dict[tuple[str, str], Stream] = {
+    ("GET", "live"): stream_live,
+    ("GET", "requests.csv"): stream_csv,
+}
 
 
 def _object(http: HttpRequest) -> dict[str, Json]:
@@ -270,7 +202,7 @@ def _object(http: HttpRequest) -> dict[str, Json]:
 
 
 def _query_value(http: HttpRequest, name: str) -> str | None:
-    return next(iter(parse_qs(urlsplit(http.url).query).get(name, ())), None)
+    return read_query(http).get(name)
 
 
 def _page(http: HttpRequest, path: str) -> HttpResponse:

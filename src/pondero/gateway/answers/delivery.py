@@ -5,7 +5,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from ...canon import AdjustmentNote, Assembler, Event, Reply
+from ...canon import AdjustmentNote, Assembler, Event, PartStart, Reply
 from ...errors import PonderoError
 from ...exchange import Emit, flow, list_keys
 from ...transport import AsyncShell
@@ -169,9 +169,11 @@ class _Delivery:
         writer, converter, held = self.writer, self._converter, self._held
         writer.streams(converter.ping_headers, self._ping)
         writer.is_ending = self._is_ending
-        wrote = False
+        wrote = answers = False
         try:
             while isinstance(step := await shell.next(), Emit):
+                if not answers and (answers := _begins_answer(step.events)):
+                    self.record.note_first_answer()
                 if not wrote:
                     self._note_adjustments(step.events)
                     held.look(step.events)
@@ -290,3 +292,8 @@ class _Delivery:
             codes.append(EXHAUSTED)
             self._adjustments.append(EXHAUSTED)  # a stream has sent its headers
         self.record.note(finish=reply.finish, verdict=reply.verdict, adjustments=tuple(codes))
+
+
+def _begins_answer(events: list[Event]) -> bool:
+    """Return whether a part begins here that is not thinking."""
+    return any(isinstance(event, PartStart) and event.kind != "thinking" for event in events)

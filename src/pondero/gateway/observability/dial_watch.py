@@ -12,9 +12,9 @@ from math import log
 
 from msgspec import Struct
 
-from .figures import level_bucket
 from .level_test import ENOUGH, SAME, LevelPair, LevelTest, LevelWatch
 from .receipt import Receipt
+from .request_row import level_bucket
 
 LOG = logging.getLogger("pondero.gateway")
 

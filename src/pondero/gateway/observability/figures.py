@@ -1,58 +1,43 @@
-"""Reads the ledger for the console, in a thread, because a database can be slow."""
+"""Adds up the ledger for the console, in a thread, because a database can be slow."""
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import accumulate
+from math import ceil
+from time import sleep
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from ...store import SecretRedactor
-from ...thinking import FIGURES, LEVELS
+from ...errors import StoreError
 from ..levels.level_rules import RULE
 from .ledger import round_dollars
 from .ledger_database import LedgerDatabase
-from .receipt import Receipt
+from .request_filter import RequestFilter, make_clause
+from .request_row import level_bucket
+from .time_range import TimeRange, cut_range, find_span
 
-SPANS = {"hour": (60, 1), "day": (1_440, 30), "week": (10_080, 180), "month": (43_200, 720)}
-"""Minutes in a span, and minutes in one step of its chart."""
 RULES = ("cap", "floor", "force")
-_MOST = 200
-_COLUMNS = (
-    "id, at, key, front, said, provider, model, road, asked, sent, why, adjustments, status, "
-    "ended, verdict, input, cache_read, output, thinking, cost, first, seconds, offline, "
-    "estimated, reason, purpose"
+PERCENTILES = (0.5, 0.95, 0.99)
+_MODEL = "provider || ':' || model"
+_FAILED = "sum(CASE WHEN ended = 'failed' THEN 1 ELSE 0 END)"
+_REJECTED = "sum(CASE WHEN ended = 'refused' THEN 1 ELSE 0 END)"
+_MOST = 50
+_TURN = 0.002  # seconds between two queries: a page of requests, or the writer, gets its turn
+# The value, rounded down to three digits.
+_ROUNDED = (
+    "CASE WHEN {0} < 1000 THEN {0} WHEN {0} < 10000 THEN {0} / 10 * 10 "
+    "WHEN {0} < 100000 THEN {0} / 100 * 100 ELSE {0} / 1000 * 1000 END"
 )
+_CHOICES = 2_000
 
-
-class RequestRow(Struct, frozen=True, kw_only=True):
-    """One request as the console lists it; ``cost`` is in dollars, see ``Receipt`` for the rest."""
-
-    id: str
-    at: float
-    key: str
-    client_api: str
-    requested_model: str
-    model: str | None
-    path: str
-    asked: str | None
-    sent: str | None
-    level: str | None
-    why: str | None
-    adjustments: tuple[str, ...]
-    status: int
-    end: str
-    verdict: str | None
-    input: int | None
-    cached: int | None
-    answer: int | None
-    thinking: int | None
-    cost: str | None
-    first: float | None
-    seconds: float
-    offline: bool
-    estimated: bool
-    reason: str | None
-    purpose: str | None
+Place = tuple[str, str | None]
+"""A model and a route."""
+Rows = Callable[[str], list[tuple[Any, ...]]]
+"""Runs a query with the console's filter in place of ``{where}``."""
 
 
 class UsageSlice(Struct, frozen=True, kw_only=True):
@@ -89,6 +74,44 @@ class PurposeTotal(Struct, frozen=True, kw_only=True):
     cost: str | None
 
 
+class KeyTotal(Struct, frozen=True, kw_only=True):
+    """The use of one key; its name is empty for requests that were rejected without a key."""
+
+    key: str
+    requests: int
+    failed: int
+    rejected: int
+    thinking: int
+    answer: int
+    cost: str | None
+
+
+class ModelTotal(Struct, frozen=True, kw_only=True):
+    """The use of one model on one route.
+
+    ``seconds`` and ``first``: the median, 95th and 99th percentile of finished answers, until
+    their end and until their first piece; empty if there are none.
+    """
+
+    model: str
+    route: str | None
+    requests: int
+    failed: int
+    thinking: int
+    answer: int
+    cost: str | None
+    seconds: tuple[float, ...] = ()
+    first: tuple[float, ...] = ()
+
+
+class EndTotal(Struct, frozen=True, kw_only=True):
+    """How many requests ended in one way, with one status."""
+
+    end: str
+    status: int
+    requests: int
+
+
 class WatchTotal(Struct, frozen=True, kw_only=True):
     """Answers of a model that were all thinking, or thought though off, at one level.
 
@@ -115,124 +138,192 @@ class ConsoleFigures(Struct, frozen=True, kw_only=True):
     bites: list[RuleHit]
     adjustments: dict[str, int]
     ends: dict[str, int]
+    statuses: list[EndTotal]
     purposes: list[PurposeTotal]
+    keys: list[KeyTotal]
+    models: list[ModelTotal]
     watch: list[WatchTotal]
 
 
-def load_requests(receipts: Iterable[Receipt]) -> list[RequestRow]:
-    """Return receipts as the console lists them, without this process's secrets."""
-    redactor = SecretRedactor()
-    return [_row_of(receipt, redactor) for receipt in receipts]
+class FilterChoices(Struct, frozen=True, kw_only=True):
+    """The values of filters that occur in a time span."""
+
+    keys: list[str]
+    models: list[str]
+    routes: list[str]
+    statuses: list[int]
+    purposes: list[str]
 
 
-def _row_of(receipt: Receipt, redactor: SecretRedactor) -> RequestRow:
-    usage, model = receipt.usage, receipt.answered_by
-    return RequestRow(
-        id=receipt.id,
-        at=receipt.at,
-        key=redactor.text(receipt.key),
-        client_api=receipt.front,
-        requested_model=redactor.text(receipt.said)[:_MOST],
-        model=None if model is None else redactor.text(model)[:_MOST],
-        path=receipt.road,
-        asked=receipt.asked,
-        sent=receipt.sent,
-        level=level_bucket(receipt.sent),
-        why=receipt.why,
-        adjustments=receipt.adjustments,
-        status=receipt.status,
-        end=receipt.end,
-        verdict=receipt.verdict,
-        input=usage.input,
-        cached=usage.cache_read,
-        answer=usage.output,
-        thinking=usage.thinking,
-        cost=None if receipt.cost is None else f"{receipt.cost:f}",
-        first=receipt.first,
-        seconds=receipt.seconds,
-        offline=receipt.offline,
-        estimated=receipt.estimated,
-        reason=None if receipt.reason is None else redactor.text(receipt.reason)[:_MOST],
-        purpose=receipt.purpose,
-    )
+def load_figures(
+    database: LedgerDatabase,
+    span: str,
+    *,
+    now: float,
+    wanted: RequestFilter | None = None,
+    stopped: Callable[[], bool] = bool,
+) -> ConsoleFigures:
+    """Return the usage in a time span up to now, or in the time that the filter names.
 
-
-def latest(database: LedgerDatabase, *, count: int = _MOST) -> list[RequestRow]:
-    """Return the latest requests, newest first; raises StoreError."""
-    sql = f"SELECT {_COLUMNS} FROM pondero_receipts ORDER BY minute DESC, at DESC LIMIT ?"  # noqa: S608 - our own columns
-    return [_row(*each) for each in database.rows(sql, (count,))]
-
-
-def _row(*columns: Any) -> RequestRow:
-    id, at, key, front, said, provider, model, road, asked, sent, why, notes = columns[:12]
-    status, end, verdict, input, cached, answer, thinking, cost = columns[12:20]
-    first, seconds, offline, estimated, reason, purpose = columns[20:]
-    return RequestRow(
-        id=id,
-        at=at,
-        key=key,
-        client_api=front,
-        requested_model=said,
-        model=None if model is None else f"{provider}:{model}",
-        path=road,
-        asked=asked,
-        sent=sent,
-        level=level_bucket(sent),
-        why=why,
-        adjustments=tuple(notes.split()),
-        status=status,
-        end=end,
-        verdict=verdict,
-        input=input,
-        cached=cached,
-        answer=answer,
-        thinking=thinking,
-        cost=round_dollars(cost),
-        first=first,
-        seconds=seconds,
-        offline=bool(offline),
-        estimated=bool(estimated),
-        reason=reason,
-        purpose=purpose,
-    )
-
-
-def load_figures(database: LedgerDatabase, span: str, *, now: float) -> ConsoleFigures:
-    """Return the usage in a time span up to now; raises StoreError."""
-    minutes, step = SPANS[span]
-    last = int(now // 60) // step
-    since = last * step - minutes + step
+    ``stopped`` is asked before each query: whether the viewer has gone. Raises BadParameter and
+    StoreError.
+    """
+    wanted = wanted or RequestFilter()
+    time = find_range(database, span, wanted, now=now)
+    if wanted.since is None and wanted.until is None:
+        wanted = replace(wanted, since=time.since * 60)
+    rows = partial(_rows, database, wanted, stopped)
+    statuses = _load_statuses(rows)
+    ends: Counter[str] = Counter()
+    for each in statuses:
+        ends[each.end] += each.requests
     return ConsoleFigures(
-        since=since * 60,
-        until=(last + 1) * step * 60,
-        step=step * 60,
-        slices=_load_slices(database, since, step),
-        bites=_load_rule_hits(database, since),
-        adjustments=_count_adjustments(database, since),
-        ends=dict(
-            database.rows(
-                "SELECT ended, count(*) FROM pondero_receipts WHERE minute >= ? GROUP BY ended",
-                (since,),
-            )
-        ),
-        purposes=_load_purposes(database, since),
-        watch=_load_watch(database, since),
+        since=time.since * 60,
+        until=time.until * 60,
+        step=time.step * 60,
+        slices=_load_slices(rows, time.step),
+        bites=_load_rule_hits(rows),
+        adjustments=_count_adjustments(rows),
+        ends=dict(ends),
+        statuses=statuses,
+        purposes=_load_purposes(rows),
+        keys=_load_keys(rows),
+        models=_load_models(rows),
+        watch=_load_watch(rows),
     )
 
 
-def _load_watch(database: LedgerDatabase, since: int) -> list[WatchTotal]:
+def find_range(
+    database: LedgerDatabase, span: str, wanted: RequestFilter, *, now: float
+) -> TimeRange:
+    """Return the time of the figures; raises BadParameter and StoreError."""
+    ((oldest,),) = database.rows("SELECT min(at) FROM pondero_receipts")
+    found = find_span(span, now=now, oldest=oldest)
+    if wanted.since is None and wanted.until is None:
+        return found
+    until = found.until * 60 if wanted.until is None else wanted.until
+    since = oldest or found.since * 60 if wanted.since is None else wanted.since
+    return cut_range(min(since, until - 60) if wanted.since is None else since, until)
+
+
+def load_choices(database: LedgerDatabase, span: str, *, now: float) -> FilterChoices:
+    """Return what can be filtered by in a time span; raises BadParameter and StoreError."""
+    found = database.rows(
+        f"SELECT key, {_MODEL}, route, status, purpose FROM pondero_receipts WHERE at >= ? "  # noqa: S608 - all of it is ours
+        "GROUP BY key, provider, model, route, status, purpose LIMIT ?",
+        (find_span(span, now=now).since * 60, _CHOICES),
+    )
+    keys, models, routes, statuses, purposes = (
+        sorted({row[column] for row in found} - {None, ""}) for column in range(5)
+    )
+    return FilterChoices(
+        keys=keys, models=models, routes=routes, statuses=statuses, purposes=purposes
+    )
+
+
+def _rows(
+    database: LedgerDatabase, wanted: RequestFilter, stopped: Callable[[], bool], sql: str
+) -> list[tuple[Any, ...]]:
+    clause = make_clause(wanted)
+    sleep(_TURN)
+    if stopped():
+        raise StoreError("the figures are not wanted any more")
+    return database.rows(sql.replace("{where}", clause.sql), clause.values)
+
+
+def _load_statuses(rows: Rows) -> list[EndTotal]:
+    found = rows(
+        "SELECT ended, status, count(*) FROM pondero_receipts WHERE {where} "
+        "GROUP BY ended, status ORDER BY 3 DESC, 1, 2"
+    )
+    return [EndTotal(end=end, status=status, requests=count) for end, status, count in found]
+
+
+def _load_models(rows: Rows) -> list[ModelTotal]:
+    """Return the use by model and route, the most used first."""
+    found = rows(
+        f"SELECT {_MODEL}, route, count(*), {_FAILED}, sum(thinking), sum(output), sum(cost) "  # noqa: S608 - all of it is ours
+        "FROM pondero_receipts WHERE {where} AND model IS NOT NULL "
+        f"GROUP BY provider, model, route ORDER BY 3 DESC, 1, 2 LIMIT {_MOST}"
+    )
+    seconds, first = _load_percentiles(rows, "seconds"), _load_percentiles(rows, "first")
+    return [
+        ModelTotal(
+            model=model,
+            route=route,
+            requests=count,
+            failed=int(failed),
+            thinking=int(thinking or 0),
+            answer=int(answer or 0),
+            cost=round_dollars(cost),
+            seconds=seconds.get((model, route), ()),
+            first=first.get((model, route), ()),
+        )
+        for model, route, count, failed, thinking, answer, cost in found
+    ]
+
+
+def _load_percentiles(rows: Rows, column: str) -> dict[Place, tuple[float, ...]]:
+    """Return percentiles by model and route: the least value that so many answers do not exceed.
+
+    A database sorts a hundred thousand values for seconds, and counts equal ones at once; so they
+    are counted as hundredths of themselves, in milliseconds.
+    """
+    found = rows(
+        f"SELECT {_MODEL}, route, {_ROUNDED.format(f'CAST({column} * 1000 AS BIGINT)')}, count(*) "  # noqa: S608 - all of it is ours
+        "FROM pondero_receipts WHERE {where} "
+        f"AND model IS NOT NULL AND ended = 'done' AND {column} IS NOT NULL GROUP BY 1, 2, 3"
+    )
+    counts: dict[Place, dict[int, int]] = {}
+    for model, route, value, count in found:
+        counts.setdefault((model, route), {})[value] = count
+    return {place: find_percentiles(values) for place, values in counts.items()}
+
+
+def find_percentiles(counts: Mapping[int, int]) -> tuple[float, ...]:
+    """Return the percentiles, in seconds, of values in milliseconds that occur so often."""
+    ordered = sorted(counts)
+    places = list(accumulate(counts[value] for value in ordered))
+    return tuple(
+        ordered[bisect_left(places, ceil(share * places[-1]))] / 1000 for share in PERCENTILES
+    )
+
+
+def _load_keys(rows: Rows) -> list[KeyTotal]:
+    """Return the use by key, the most expensive first."""
+    found = rows(
+        f"SELECT key, count(*), {_FAILED}, {_REJECTED}, sum(thinking), sum(output), sum(cost) "  # noqa: S608 - all of it is ours
+        "FROM pondero_receipts WHERE {where} "
+        f"GROUP BY key ORDER BY coalesce(sum(cost), 0) DESC, 2 DESC, 1 LIMIT {_MOST}"
+    )
+    return [
+        KeyTotal(
+            key=key,
+            requests=count,
+            failed=int(failed),
+            rejected=int(rejected),
+            thinking=int(thinking or 0),
+            answer=int(answer or 0),
+            cost=round_dollars(cost),
+        )
+        for key, count, failed, rejected, thinking, answer, cost in found
+    ]
+
+
+def _load_watch(rows: Rows) -> list[WatchTotal]:
     """Return where answers were all thinking, or thought though off; the most such first."""
     cut, odd = "verdict = 'exhausted'", "verdict = 'thought_though_off'"
-    found = database.rows(
-        "SELECT route, provider || ':' || model, sent, key, count(*), "  # noqa: S608 - all of it is ours
+    if not rows(f"SELECT 1 FROM pondero_receipts WHERE {{where}} AND ({cut} OR {odd}) LIMIT 1"):  # noqa: S608 - all of it is ours
+        return []
+    found = rows(
+        f"SELECT route, {_MODEL}, sent, key, count(*), "  # noqa: S608 - all of it is ours
         f"sum(CASE WHEN {cut} THEN 1 ELSE 0 END), "
         f"sum(CASE WHEN {cut} THEN coalesce(thinking, 0) ELSE 0 END), "
         f"sum(CASE WHEN {odd} THEN 1 ELSE 0 END) FROM pondero_receipts "
-        "WHERE minute >= ? AND model IS NOT NULL AND ended = 'done' "
+        "WHERE {where} AND model IS NOT NULL AND ended = 'done' "
         "GROUP BY route, provider, model, sent, key "
         f"HAVING sum(CASE WHEN {cut} OR {odd} THEN 1 ELSE 0 END) > 0 "
-        "ORDER BY 6 DESC, 8 DESC, 2, 3, 4 LIMIT 50",
-        (since,),
+        f"ORDER BY 6 DESC, 8 DESC, 2, 3, 4 LIMIT {_MOST}"
     )
     return [
         WatchTotal(
@@ -249,12 +340,11 @@ def _load_watch(database: LedgerDatabase, since: int) -> list[WatchTotal]:
     ]
 
 
-def _load_purposes(database: LedgerDatabase, since: int) -> list[PurposeTotal]:
+def _load_purposes(rows: Rows) -> list[PurposeTotal]:
     """Return the use by purpose, the most frequent first."""
-    found = database.rows(
+    found = rows(
         "SELECT purpose, count(*), sum(thinking), sum(output), sum(cost) FROM pondero_receipts "
-        "WHERE minute >= ? AND purpose IS NOT NULL GROUP BY purpose ORDER BY 2 DESC, 1",
-        (since,),
+        "WHERE {where} AND purpose IS NOT NULL GROUP BY purpose ORDER BY 2 DESC, 1"
     )
     return [
         PurposeTotal(
@@ -268,12 +358,11 @@ def _load_purposes(database: LedgerDatabase, since: int) -> list[PurposeTotal]:
     ]
 
 
-def _load_slices(database: LedgerDatabase, since: int, step: int) -> list[UsageSlice]:
-    found = database.rows(
-        "SELECT minute / ?, provider || ':' || model, sent, count(*), sum(thinking), sum(output), "
-        "sum(cost) FROM pondero_receipts WHERE minute >= ? AND model IS NOT NULL "
-        "GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
-        (step, since),
+def _load_slices(rows: Rows, step: int) -> list[UsageSlice]:
+    found = rows(
+        f"SELECT minute / {step}, {_MODEL}, sent, count(*), sum(thinking), sum(output), "  # noqa: S608 - all of it is ours
+        "sum(cost) FROM pondero_receipts WHERE {where} AND model IS NOT NULL "
+        "GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
     )
     return [
         UsageSlice(
@@ -289,20 +378,19 @@ def _load_slices(database: LedgerDatabase, since: int, step: int) -> list[UsageS
     ]
 
 
-def _load_rule_hits(database: LedgerDatabase, since: int) -> list[RuleHit]:
-    rules = ", ".join("?" for _ in RULES)
-    applied = database.rows(
-        "SELECT why, key, said, asked, sent, count(*), max(at) FROM pondero_receipts "  # noqa: S608 - only question marks
-        f"WHERE minute >= ? AND (why IN ({rules}) OR why LIKE ?) "
-        "GROUP BY why, key, said, asked, sent ORDER BY 6 DESC, 7 DESC LIMIT 50",
-        (since, *RULES, f"{RULE}%"),
+def _load_rule_hits(rows: Rows) -> list[RuleHit]:
+    rules = ", ".join(f"'{rule}'" for rule in RULES)
+    applied = rows(
+        "SELECT why, key, said, asked, sent, count(*), max(at) FROM pondero_receipts "  # noqa: S608 - all of it is ours
+        "WHERE {where} "
+        f"AND (why IN ({rules}) OR substr(why, 1, {len(RULE)}) = '{RULE}') "
+        f"GROUP BY why, key, said, asked, sent ORDER BY 6 DESC, 7 DESC LIMIT {_MOST}"
     )
-    rejected = database.rows(
-        "SELECT CASE status WHEN 429 THEN 'limit' ELSE 'model' END, key, said, asked, NULL, "
+    rejected = rows(
+        "SELECT CASE status WHEN 429 THEN 'limit' ELSE 'model' END, key, said, asked, NULL, "  # noqa: S608 - all of it is ours
         "count(*), max(at) FROM pondero_receipts "
-        "WHERE minute >= ? AND ended = 'refused' AND status IN (403, 429) "
-        "GROUP BY 1, key, said, asked ORDER BY 6 DESC, 7 DESC LIMIT 50",
-        (since,),
+        "WHERE {where} AND ended = 'refused' AND status IN (403, 429) "
+        f"GROUP BY 1, key, said, asked ORDER BY 6 DESC, 7 DESC LIMIT {_MOST}"
     )
     return [_make_rule_hit(each) for each in (*applied, *rejected)]
 
@@ -312,23 +400,14 @@ def _make_rule_hit(columns: Sequence[Any]) -> RuleHit:
     return RuleHit(why=why, key=key, said=said, asked=asked, sent=sent, times=times, last=last)
 
 
-def _count_adjustments(database: LedgerDatabase, since: int) -> dict[str, int]:
+def _count_adjustments(rows: Rows) -> dict[str, int]:
     """Return how often each adjustment occurred, the most frequent first."""
     counts: Counter[str] = Counter()
-    found = database.rows(
+    found = rows(
         "SELECT adjustments, count(*) FROM pondero_receipts "
-        "WHERE minute >= ? AND adjustments <> '' GROUP BY adjustments",
-        (since,),
+        "WHERE {where} AND adjustments <> '' GROUP BY adjustments"
     )
     for codes, times in found:
         for code in codes.split():
             counts[code] += times
     return dict(counts.most_common())
-
-
-def level_bucket(sent: str | None) -> str | None:
-    """Return the level of a sent value; a number of tokens has its nearest."""
-    if sent is None or not sent.isdecimal():
-        return sent if sent in LEVELS else None
-    tokens = int(sent)
-    return "off" if tokens == 0 else min(FIGURES, key=lambda each: abs(FIGURES[each] - tokens))

@@ -32,16 +32,18 @@ ASIDE = "gateway-aside"
 _ROWS = 1_000  # in one transaction
 _MANY = 1024 * 1024  # bytes of records: as many may have come while they were written
 
-_COLUMNS = (
+COLUMNS = (
     *("id", "at", "minute", "key", "front", "said", "provider", "model", "road", "asked", "sent"),
     *("why", "adjustments", "status", "ended", "finish", "verdict", "input", "cache_read"),
     *("cache_write", "output", "thinking", "cost", "tries", "stream", "first", "seconds"),
     *("offline", "estimated", "reason", "purpose", "route"),
+    *("first_try", "last_try", "first_answer"),
 )
+"""The columns of a row, in the order of ``make_rows``."""
 _INSERT = (
-    f"INSERT INTO pondero_receipts ({', '.join(_COLUMNS)}) "  # noqa: S608 - all of it is ours
-    f"VALUES ({', '.join('?' for _ in _COLUMNS)}) ON CONFLICT (id) DO UPDATE SET "
-    + ", ".join(f"{name} = excluded.{name}" for name in _COLUMNS[1:])
+    f"INSERT INTO pondero_receipts ({', '.join(COLUMNS)}) "  # noqa: S608 - all of it is ours
+    f"VALUES ({', '.join('?' for _ in COLUMNS)}) ON CONFLICT (id) DO UPDATE SET "
+    + ", ".join(f"{name} = excluded.{name}" for name in COLUMNS[1:])
     # Two files of a killed process may be brought in at once: the end of a request wins.
     + f" WHERE substr(pondero_receipts.reason, 1, {len(KILLED)}) = '{KILLED}'"
 )
@@ -260,6 +262,9 @@ def _row(receipt: Receipt, redactor: SecretRedactor) -> tuple[Any, ...]:
         None if receipt.reason is None else _text(receipt.reason, redactor),
         receipt.purpose,
         receipt.route,
+        receipt.first_try,
+        receipt.last_try,
+        receipt.first_answer,
     )
 
 

@@ -63,6 +63,13 @@ _MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "ALTER TABLE pondero_receipts ADD COLUMN purpose TEXT",
         "ALTER TABLE pondero_receipts ADD COLUMN route TEXT",
     ),
+    (
+        "ALTER TABLE pondero_receipts ADD COLUMN first_try DOUBLE PRECISION",
+        "ALTER TABLE pondero_receipts ADD COLUMN last_try DOUBLE PRECISION",
+        "ALTER TABLE pondero_receipts ADD COLUMN first_answer DOUBLE PRECISION",
+        # Pages of the console begin where the one before ended.
+        "CREATE INDEX pondero_receipts_by_moment ON pondero_receipts (at, id)",
+    ),
 )
 SCHEMA = Schema(_MIGRATIONS, "SELECT id FROM pondero_receipts LIMIT 1")
 

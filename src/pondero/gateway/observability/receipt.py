@@ -14,7 +14,9 @@ class Receipt(Struct, frozen=True, kw_only=True):
 
     ``front``: the client's dialect. ``said``: the model name the client sent; ``model``: the one
     that answered. ``asked``, ``sent``, ``why``: the level. ``first`` and ``seconds``: seconds until
-    the first piece and the end of the answer. ``road``: passed, translated or none. ``end``: done,
+    the first piece and the end of the answer; ``first_try`` and ``last_try``: until the first and
+    the last request to a service, ``first_answer``: until the first piece of a stream that is not
+    thinking. ``road``: passed, translated or none. ``end``: done,
     refused, failed, or left by the client; ``reason``: why it was refused or failed, or what it
     was if not a conversation. ``estimated``:
     the service did not report all of ``usage``, so part of it is the gateway's own count, never
@@ -52,6 +54,9 @@ class Receipt(Struct, frozen=True, kw_only=True):
     trace: str | None = None
     purpose: str | None = None
     route: str | None = None
+    first_try: float | None = None
+    last_try: float | None = None
+    first_answer: float | None = None
 
     @property
     def answered_by(self) -> str | None:

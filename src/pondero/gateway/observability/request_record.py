@@ -26,8 +26,7 @@ class RequestRecord:
         }
         self.requested_model = ""
         self.meter: UsageMeter = UsageMeter()
-        if gateway.save_begun is not None:
-            self.meter.begun = self._save_begun
+        self.meter.begun = self._note_try
         self._admission: Admission | None = None
 
     def admit(self, admission: Admission) -> None:
@@ -43,15 +42,24 @@ class RequestRecord:
         """Set the time of the first piece of an answer, once."""
         self._facts.setdefault("first", monotonic() - self._begun)
 
+    def note_first_answer(self) -> None:
+        """Set the time of the first piece that is not thinking."""
+        self._facts["first_answer"] = monotonic() - self._begun
+
     def note_left(self) -> None:
         """Record that the client hung up, unless the answer had failed before."""
         if self._facts.get("end") != "failed":
             self._facts["end"] = "left"
 
-    def _save_begun(self) -> None:
-        """Save what a service may now serve, in case that this process is killed."""
-        killed = {**self._facts, "status": 500, "end": "failed", "reason": KILLED}
+    def _note_try(self) -> None:
+        """Set the time of a request to a service.
+
+        Save what that may serve from now on, in case that this process is killed.
+        """
+        self._facts["last_try"] = monotonic() - self._begun
+        self._facts.setdefault("first_try", self._facts["last_try"])
         if self._gateway.save_begun is not None:
+            killed = {**self._facts, "status": 500, "end": "failed", "reason": KILLED}
             self._gateway.save_begun(self._make_receipt(killed, self.meter.find_most()))
 
     def finish(self) -> None:

@@ -4,10 +4,12 @@ import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from ...canon import Json, convert_json, dump_json
@@ -21,6 +23,7 @@ from .redis_link import AWAY, SharedStateLost
 LOG = logging.getLogger("pondero.gateway")
 
 FILE = "gateway-keys.db"
+_FIXED = frozenset(("name", "hash"))  # of a key
 
 Rows = Mapping[str, GatewayKey]
 _NONE: Rows = {}
@@ -247,6 +250,21 @@ class KeyRing:
         text = make_key()
         await self._store.put(_build_key({**(rules or {}), "name": name, "hash": hash_key(text)}))
         return text
+
+    async def change(self, name: str, rules: Mapping[str, Json]) -> None:
+        """Set settings of a key, None for the default; raises BadParameter for one of the file.
+
+        A change has the form of ``[[key]]``: what it does not name stays.
+        """
+        key = await self._find_key(name)
+        if self._find_configured(name) is not None:
+            message = f"the key {name!r} is in gateway.toml; change it there"
+            raise BadParameter(message)
+        if fixed := _FIXED & set(rules):
+            message = f"{' and '.join(sorted(fixed))} of a key cannot be changed; create another"
+            raise BadParameter(message)
+        row = {**to_builtins(key, builtin_types=(datetime,)), **rules}
+        await self._store.put(_build_key({k: v for k, v in row.items() if v is not None}))
 
     async def block(self, name: str, *, blocked: bool = True) -> None:
         """Block or unblock a key; raises BadParameter."""

@@ -33,6 +33,7 @@ from ..state import (
     Word,
     actions,
     completions,
+    preview_switch,
     reduce,
 )
 from .conversation import ConversationTab, Tabs
@@ -96,7 +97,7 @@ class ChatApp(App[None]):
         self._middle = Horizontal(self._pane, self.page, id="middle")
         self._completion = Completion()
         self._tray = QueuedMessages()
-        self.prompt: Prompt = Prompt(self._complete_line)
+        self.prompt: Prompt = Prompt(self._complete_line, self._preview_line)
         self._bar = Bar()
         self._executor = Executor(self, self._tabs, tap, clock)
         self._ending = EndingSignals()
@@ -343,6 +344,11 @@ class ChatApp(App[None]):
 
     def _complete_line(self, text: str) -> tuple[str, ...]:
         return file_mentions.completions(text) or completions(self.state, text, self._dial)
+
+    def _preview_line(self, text: str) -> str:
+        """Return what the switch in a typed line would do to the prompt cache."""
+        move = preview_switch(self.state, text, self._dial)
+        return "" if move is None else self.tab.session.describe_cache(move)
 
     @on(Prompt.FilesDropped)
     def _attach_dropped(self, event: Prompt.FilesDropped) -> None:

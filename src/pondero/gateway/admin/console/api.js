@@ -1,40 +1,83 @@
 // Calls the admin API. If it needs an admin key, the user is asked for it once; it stays in this tab.
 
 const KEY = "pondero-admin-key";
+const SILENCE = 40_000; // milliseconds: the gateway sends something every 15 seconds
 const dialog = document.getElementById("enter");
 let signingIn = null;
 
 /** Return the answer to a request; throws an Error whose message can be shown. */
-export async function ask(place, { method = "GET", body } = {}) {
-  const response = await send(place, { method, body });
+export async function ask(place, { method = "GET", body, signal } = {}) {
+  const response = await send(place, { method, body, signal });
   const answer = await response.json();
   if (!response.ok) throw new Error(answer.error?.message ?? `the gateway says ${response.status}`);
   return answer;
 }
 
-/** Call `onRows` with requests as they end, and `onState` with "live" or "away"; never returns. */
-export async function follow(onRows, onState) {
-  for (let wait = 500; ; wait = Math.min(wait * 2, 10_000)) {
-    try {
-      const response = await send("live");
-      if (response.ok) {
-        onState("live");
-        wait = 250;
-        for await (const event of events(response.body)) onRows(JSON.parse(event).requests);
+/** Save the answer to a request as a file. */
+export async function download(place, name) {
+  const response = await send(place);
+  if (!response.ok) throw new Error((await response.json()).error?.message ?? `the gateway says ${response.status}`);
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await response.blob());
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
+
+/** Follows requests as they end, and connects again by itself. */
+export class Follower {
+  #query = "";
+  #connection = null;
+  #wake = () => {};
+
+  /** Call `onRows` with requests as they end, and `onState` with "live" or "away"; never returns. */
+  async run(onRows, onState) {
+    let failures = 0;
+    for (;;) {
+      const connection = (this.#connection = new AbortController());
+      try {
+        const response = await send(`live?${this.#query}`, { signal: connection.signal });
+        if (response.ok) {
+          failures = 0;
+          onState("live");
+          for await (const event of events(response.body, connection)) onRows(JSON.parse(event).requests);
+        }
+      } catch {
+        // The gateway is unreachable, silent, or another query is wanted.
       }
-    } catch {
-      // The gateway is unreachable; try again.
+      if (connection.signal.reason === "query") continue;
+      failures += 1;
+      if (failures > 1) onState("away"); // a gateway that restarts is back at once
+      await this.#rest(Math.min(250 * 2 ** failures, 5_000));
     }
-    onState("away");
-    await new Promise((done) => setTimeout(done, wait));
+  }
+
+  /** Follow the requests that a query wants. */
+  follow(query) {
+    if (query === this.#query) return;
+    this.#query = query;
+    this.#connection?.abort("query");
+  }
+
+  /** Try again now. */
+  hurry() {
+    this.#wake();
+  }
+
+  #rest(milliseconds) {
+    return new Promise((done) => {
+      this.#wake = done;
+      setTimeout(done, milliseconds);
+    });
   }
 }
 
-async function* events(stream) {
+async function* events(stream, connection) {
   const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
   for (;;) {
-    const { value, done } = await reader.read();
+    const watchdog = setTimeout(() => connection.abort("silence"), SILENCE);
+    const { value, done } = await reader.read().finally(() => clearTimeout(watchdog));
     if (done) return;
     const pieces = (text + value).split("\n\n");
     text = pieces.pop();
@@ -42,7 +85,7 @@ async function* events(stream) {
   }
 }
 
-async function send(place, { method = "GET", body } = {}) {
+async function send(place, { method = "GET", body, signal } = {}) {
   for (;;) {
     const key = sessionStorage.getItem(KEY);
     const headers = {};
@@ -51,6 +94,7 @@ async function send(place, { method = "GET", body } = {}) {
     const response = await fetch(`../admin/${place}`, {
       method,
       headers,
+      signal,
       body: body === undefined ? undefined : JSON.stringify(body),
       cache: "no-store",
       credentials: "omit",

@@ -8,6 +8,12 @@ const MARGIN = { left: 52, right: 8, top: 14, foot: 22 };
 const STRIP = 34;
 let drawn = null;
 let chosen = null;
+let onPick = () => {};
+
+/** Call a function with the begin and the end of a step that the user picks. */
+export function startBalance(picked) {
+  onPick = picked;
+}
 
 /** Draw the steps of a span of time. */
 export function drawBalance(figures, slices) {
@@ -103,7 +109,7 @@ function mark() {
   for (const column of plot.querySelectorAll(".column")) column.classList.toggle("on", Number(column.dataset.at) === chosen);
   const step = chosen === null ? null : drawn.steps[chosen];
   if (!step) {
-    readout.textContent = drawn.steps.some((each) => each.requests) ? "Point at a step, or use the arrow keys." : "No requests in this time span.";
+    readout.textContent = drawn.steps.some((each) => each.requests) ? "Point at a step, or use the arrow keys. Click or Enter shows its requests." : "No requests in this time span.";
     return;
   }
   const levels = LEVELS.filter((level) => step.levels[level]).map((level) => `${level} ${compact(step.levels[level])}`);
@@ -124,6 +130,11 @@ function tabulate() {
       el("td", { class: "number" }, formatCost(step.cost)))))));
 }
 
+function pick() {
+  const step = chosen === null ? null : drawn.steps[chosen];
+  if (step?.requests) onPick(step.at, step.at + drawn.step);
+}
+
 function choose(at) {
   chosen = at;
   mark();
@@ -134,8 +145,10 @@ plot.addEventListener("pointermove", (event) => {
   if (column) choose(Number(column.dataset.at));
 });
 plot.addEventListener("pointerleave", () => choose(null));
+plot.addEventListener("click", () => pick());
 plot.addEventListener("keydown", (event) => {
   if (!drawn) return;
+  if (event.key === "Enter" && chosen !== null) pick();
   const last = drawn.steps.length - 1;
   const to = { ArrowLeft: (chosen ?? last + 1) - 1, ArrowRight: (chosen ?? last - 1) + 1, Home: 0, End: last }[event.key];
   if (to === undefined) return;

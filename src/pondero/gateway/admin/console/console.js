@@ -1,39 +1,63 @@
-// Starts the page: shows one of its three parts and passes live requests on.
+// Starts the page: shows one of its three parts, passes live requests on, and says if none can come.
 
-import { follow } from "./api.js";
+import { Follower } from "./api.js";
 import { openDial } from "./dial.js";
+import { clock } from "./elements.js";
 import { openKeys } from "./keys.js";
-import { openRequests, addRows } from "./requests.js";
+import { addLive, focusSearch, openRequests, startRequests } from "./requests.js";
 
 const PAGES = { requests: openRequests, keys: openKeys, dial: openDial };
 const TITLES = { requests: "Requests", keys: "Keys", dial: "Dial" };
+const follower = new Follower();
+const lost = document.getElementById("lost");
+let shown = null;
 
 async function show() {
-  const name = location.hash.slice(1) in PAGES ? location.hash.slice(1) : "requests";
-  for (const page of Object.keys(PAGES)) document.getElementById(`page-${page}`).hidden = page !== name;
+  const [name, query] = location.hash.slice(1).split("?");
+  shown = name in PAGES ? name : "requests";
+  for (const page of Object.keys(PAGES)) document.getElementById(`page-${page}`).hidden = page !== shown;
   for (const link of document.querySelectorAll("nav a")) {
-    if (link.hash === `#${name}`) link.setAttribute("aria-current", "page");
+    if (link.hash === `#${shown}`) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  document.title = `${TITLES[name]} · pondero`;
+  document.title = `${TITLES[shown]} · pondero`;
   const trouble = document.getElementById("trouble");
   try {
-    await PAGES[name]();
+    await PAGES[shown](query ?? "");
     trouble.hidden = true;
   } catch (error) {
     trouble.textContent = error.message;
-    trouble.hidden = false;
+    trouble.hidden = !lost.hidden; // the banner says it already
   }
 }
 
-function pulse(state) {
+function onState(state) {
+  const wasLost = !lost.hidden;
   document.querySelector(".pulse").dataset.state = state;
-  document.getElementById("pulse").textContent = state === "live" ? "live" : "reconnecting";
+  document.getElementById("pulse").textContent = state === "live" ? "live" : "not connected";
+  if (state === "live") {
+    lost.hidden = true;
+    if (wasLost) show();
+  } else if (!wasLost) {
+    document.getElementById("lost-since").textContent = `What you see is from ${clock(Date.now() / 1000)} or earlier.`;
+    document.getElementById("trouble").hidden = true;
+    lost.hidden = false;
+  }
 }
 
 addEventListener("hashchange", () => {
   show();
   document.getElementById("main").focus();
 });
+addEventListener("keydown", (event) => {
+  const typing = event.target.closest("input, select, textarea, [contenteditable]");
+  if (event.key !== "/" || typing || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+  if (shown === "requests") {
+    event.preventDefault();
+    focusSearch();
+  }
+});
+document.getElementById("again").addEventListener("click", () => follower.hurry());
+startRequests(follower);
 show();
-follow(addRows, pulse);
+follower.run(addLive, onState);

@@ -43,10 +43,25 @@ export function formatCost(value) {
 }
 
 export function seconds(value) {
-  return value >= 60 ? `${Math.floor(value / 60)}m ${Math.round(value % 60)}s` : `${value.toFixed(value < 10 ? 2 : 1)}s`;
+  if (value < 0.0995) return `${Math.round(value * 1000)} ms`;
+  return value >= 60 ? `${Math.floor(value / 60)}m ${Math.round(value % 60)}s` : `${value.toFixed(value < 10 ? 2 : 1)} s`;
 }
 
 export const clock = (at) => new Date(at * 1000).toLocaleTimeString("en-GB");
+
+/** Return a time, with its day unless that is today. */
+export function shortTime(at) {
+  const when = new Date(at * 1000);
+  if (when.toDateString() === new Date().toDateString()) return clock(at);
+  const year = when.getFullYear() === new Date().getFullYear() ? undefined : "numeric";
+  return `${when.toLocaleDateString("en-GB", { day: "numeric", month: "short", year })} ${clock(at).slice(0, 5)}`;
+}
+
+/** Return a time with its day, to the millisecond, in UTC. */
+export const fullTime = (at) => `${new Date(at * 1000).toISOString().replace("T", " ").replace("Z", "")} UTC`;
+
+/** Return a level as the console shows it: a word, or a number of tokens. */
+export const tokens = (word) => (/^\d+$/.test(word ?? "") ? `${compact(Number(word))} tokens` : (word ?? "nothing").replace("None", "nothing"));
 
 /** Return a moment as the axis of a chart says it, for steps of `step` seconds. */
 export function moment(at, step) {

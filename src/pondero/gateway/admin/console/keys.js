@@ -1,10 +1,11 @@
-// The keys page: lists keys with their rules and quotas, and creates, blocks and removes them.
+// The keys page: lists keys with their rules and quotas, and creates, changes, blocks and removes them.
 
 import { ask } from "./api.js";
 import { LEVELS, compact, el, formatCost } from "./elements.js";
 
 const form = document.getElementById("make");
 const wrong = document.getElementById("make-wrong");
+const CHECKS = ["admin", "metrics", "account_state"];
 const WORDS = { requests: "requests", tokens: "tokens", thinking_tokens: "thinking tokens", money: "dollars" };
 
 export async function openKeys() {
@@ -25,7 +26,8 @@ function keyCard(key) {
       el("h2", {}, key.name), el("span", { class: state === "active" ? "tag good" : "tag wrong" }, state),
       key.admin ? el("span", { class: "tag" }, "admin") : null, key.metrics ? el("span", { class: "tag" }, "metrics") : null,
       el("span", { class: "acts" },
-        el("button", { type: "button", class: "quiet", onclick: () => change(key) }, key.blocked ? "Unblock" : "Block"),
+        key.made_here ? el("button", { type: "button", class: "quiet", onclick: () => edit(key) }, "Edit") : null,
+        el("button", { type: "button", class: "quiet", onclick: () => block(key) }, key.blocked ? "Unblock" : "Block"),
         key.made_here ? el("button", { type: "button", class: "quiet danger", onclick: () => remove(key) }, "Remove") : null)),
     el("dl", { class: "facts" },
       ...fact("models", key.models.length ? key.models.join(", ") : "all"),
@@ -60,7 +62,7 @@ function quotaLine(bound) {
 
 // -- changes --------------------------------------------------------------------------------------
 
-async function change(key) {
+async function block(key) {
   await attempt(() => ask(`keys/${encodeURIComponent(key.name)}`, { method: "PATCH", body: { blocked: !key.blocked } }));
 }
 
@@ -85,19 +87,58 @@ async function attempt(act) {
   await openKeys();
 }
 
+let edited = null; // the name of the key in the form, unless it creates one
+let expiry = ""; // as the form showed it, to the minute
+
+function edit(key) {
+  cancel();
+  edited = key.name;
+  const { elements } = form;
+  const values = {
+    name: key.name, models: key.models.join(", "), ...key.thinking,
+    requests: key.limit?.requests, limit_tokens: key.limit?.tokens, limit_per: key.limit?.per,
+    cost: key.budget?.cost, tokens: key.budget?.tokens, thinking_tokens: key.budget?.thinking_tokens, per: key.budget?.per,
+    expires: key.expires && new Date(key.expires).toISOString().slice(0, 16),
+  };
+  for (const [name, value] of Object.entries(values)) if (value) setField(elements[name], String(value));
+  for (const name of CHECKS) elements[name].checked = key[name];
+  expiry = elements.expires.value;
+  elements.name.readOnly = true;
+  document.getElementById("make-title").textContent = `Edit the key ${key.name}`;
+  document.getElementById("make-submit").textContent = "Save";
+  document.getElementById("make-cancel").hidden = false;
+  form.scrollIntoView({ block: "nearest" });
+  elements.models.focus();
+}
+
+function setField(field, value) {
+  // A level may be a number of tokens, or auto.
+  if (field.options && ![...field.options].some((each) => each.value === value)) field.append(el("option", {}, value));
+  field.value = value;
+}
+
+function cancel() {
+  edited = null;
+  form.reset();
+  wrong.hidden = true;
+  form.elements.name.readOnly = false;
+  document.getElementById("make-title").textContent = "Create a key";
+  document.getElementById("make-submit").textContent = "Create key";
+  document.getElementById("make-cancel").hidden = true;
+}
+
+/** Return the form as `[[key]]` has it; null is the default. */
 function readForm() {
   const values = Object.fromEntries(new FormData(form));
-  const whole = (name) => (values[name] ? Number(values[name]) : undefined);
-  const some = (record) => (Object.values(record).some((value) => value !== undefined) ? record : undefined);
-  const limit = some({ requests: whole("requests"), tokens: whole("limit_tokens") });
-  const budget = some({ cost: whole("cost"), thinking_tokens: whole("thinking_tokens") });
+  const whole = (name) => (values[name] ? Number(values[name]) : null);
+  const some = (record, per) => (Object.values(record).some((value) => value !== null) ? { ...record, per } : null);
   return {
-    name: values.name,
     models: values.models.split(/[\s,]+/).filter(Boolean),
-    thinking: { floor: values.floor || undefined, cap: values.cap || undefined },
-    limit: limit && { ...limit, per: "minute" },
-    budget: budget && { ...budget, per: values.per },
-    admin: values.admin === "on",
+    thinking: Object.fromEntries(["default", "floor", "cap", "force"].map((name) => [name, values[name] || null])),
+    limit: some({ requests: whole("requests"), tokens: whole("limit_tokens") }, values.limit_per),
+    budget: some({ cost: whole("cost"), tokens: whole("tokens"), thinking_tokens: whole("thinking_tokens") }, values.per),
+    expires: values.expires ? `${values.expires}Z` : null,
+    ...Object.fromEntries(CHECKS.map((name) => [name, values[name] === "on"])),
   };
 }
 
@@ -105,15 +146,26 @@ form.addEventListener("submit", async (event) => {
   event.preventDefault();
   wrong.hidden = true;
   try {
-    const { name, key } = await ask("keys", { method: "POST", body: readForm() });
-    form.reset();
-    await showKey(name, key);
+    if (edited !== null) {
+      const body = readForm();
+      if (form.elements.expires.value === expiry) delete body.expires;
+      await ask(`keys/${encodeURIComponent(edited)}`, { method: "PATCH", body });
+      cancel();
+    } else {
+      const { name, key } = await ask("keys", { method: "POST", body: { name: form.elements.name.value, ...readForm() } });
+      form.reset();
+      await showKey(name, key);
+    }
     await openKeys();
   } catch (error) {
     wrong.textContent = error.message;
     wrong.hidden = false;
   }
 });
+form.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && edited !== null) cancel();
+});
+document.getElementById("make-cancel").addEventListener("click", cancel);
 
 async function showKey(name, key) {
   const dialog = document.getElementById("made");
@@ -131,5 +183,5 @@ document.getElementById("made-copy").addEventListener("click", async (event) => 
   setTimeout(() => (event.target.textContent = "Copy"), 1500);
 });
 for (const select of form.querySelectorAll("[data-levels]")) {
-  select.append(el("option", { value: "" }, "no limit"), ...LEVELS.map((level) => el("option", {}, level)));
+  select.append(el("option", { value: "" }, select.dataset.levels), ...LEVELS.map((level) => el("option", {}, level)));
 }

@@ -1,0 +1,123 @@
+// The filters above the table: the form, the address of the page, and the query of the admin API.
+
+import { LEVELS, el } from "./elements.js";
+
+const form = document.getElementById("filters");
+const NAMES = ["search", "key", "model", "outcome", "level", "purpose", "since", "until"];
+const ENDS = { done: "answered", refused: "rejected", failed: "failed", left: "client left" };
+const PAUSE = 250; // milliseconds after a key before a search begins
+let onChange = () => {};
+let timer = null;
+
+/** Return what a request's end is called. */
+export const endWord = (end) => ENDS[end] ?? end;
+
+/** Call a function after each change of a filter. */
+export function startFilters(changed) {
+  onChange = changed;
+  option("outcome", "", "all");
+  form.elements.outcome.append(
+    el("optgroup", { label: "outcome" }, ...Object.entries(ENDS).map(([end, word]) => el("option", { value: `end=${end}` }, word))),
+    el("optgroup", { label: "HTTP status" }));
+  for (const level of LEVELS) option("level", level, level);
+  option("level", "tokens", "a number of tokens");
+  option("level", "none", "nothing");
+}
+
+/** Offer values; one that is chosen and does not occur any more stays. */
+export function offer({ keys, models, statuses, purposes }) {
+  for (const key of keys) option("key", key, key);
+  for (const model of models) option("model", model, model);
+  for (const purpose of purposes) option("purpose", purpose, purpose);
+  for (const status of statuses) option("outcome", `status=${status}`, String(status), form.elements.outcome.lastElementChild);
+}
+
+function option(name, value, text, group = form.elements[name]) {
+  if (![...form.elements[name].options].some((each) => each.value === value)) group.append(el("option", { value }, text));
+}
+
+/** Return the filters as the admin API takes them. */
+export function readQuery() {
+  const query = new URLSearchParams();
+  for (const [name, value] of filled()) {
+    if (name === "outcome") query.set(...value.split("="));
+    else if (name === "since" || name === "until") query.set(name, String(new Date(value).getTime() / 1000));
+    else query.set(name, value);
+  }
+  return query;
+}
+
+/** Return whether there is a filter. */
+export const isFiltered = () => filled().length > 0;
+
+const filled = () => NAMES.map((name) => [name, form.elements[name].value.trim()]).filter(([, value]) => value);
+
+/** Set the filters that the address of the page has. */
+export function readAddress(text) {
+  const given = new URLSearchParams(text);
+  for (const name of NAMES) {
+    const value = given.get(name) ?? "";
+    if (value && form.elements[name].options) option(name, value, value);
+    form.elements[name].value = value;
+  }
+  mark();
+}
+
+/** Set one filter, or clear it if it has this value. */
+export function toggle(name, value) {
+  if (form.elements[name].options) option(name, value, value);
+  form.elements[name].value = form.elements[name].value === value ? "" : value;
+  changed();
+}
+
+/** Show the requests of a time span only. */
+export function setTime(since, until) {
+  form.elements.since.value = localTime(since);
+  form.elements.until.value = localTime(until);
+  changed();
+}
+
+/** Return whether a filter has a value. */
+export const isChosen = (name, value) => form.elements[name].value === value;
+
+function localTime(at) {
+  const when = new Date(at * 1000);
+  return new Date(when.getTime() - when.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+function mark() {
+  document.getElementById("clear").disabled = !isFiltered();
+  for (const name of NAMES) form.elements[name].classList.toggle("set", Boolean(form.elements[name].value));
+}
+
+function changed() {
+  clearTimeout(timer);
+  mark();
+  const query = new URLSearchParams(filled());
+  history.replaceState(null, "", `#requests${query.size ? `?${query}` : ""}`);
+  onChange();
+}
+
+export function focusSearch() {
+  form.elements.search.focus();
+  form.elements.search.select();
+}
+
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  changed();
+});
+form.addEventListener("reset", () => setTimeout(changed));
+form.addEventListener("change", (event) => {
+  if (event.target.name !== "search") changed();
+});
+form.elements.search.addEventListener("input", () => {
+  clearTimeout(timer);
+  timer = setTimeout(changed, PAUSE);
+});
+form.elements.search.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || !form.elements.search.value) return;
+  event.preventDefault();
+  form.elements.search.value = "";
+  changed();
+});

@@ -1,0 +1,202 @@
+// The table of requests: pages over the whole ledger, live rows on the first of them, and the keyboard.
+
+import { ask } from "./api.js";
+import { openDetail } from "./detail.js";
+import { el, formatCost, ladder, number, seconds, shortTime, tokens, unseen } from "./elements.js";
+import { endWord, isFiltered, readQuery } from "./filters.js";
+
+const PAGE = 50;
+const ROUNDS = 200; // questions in a row for one page of rare requests
+const body = document.getElementById("rows");
+const pause = document.getElementById("pause");
+const place = document.getElementById("place");
+const older = document.getElementById("older");
+const newer = document.getElementById("newer");
+let rows = new Map();
+let cursors = [null]; // where each page begins, up to the one that is shown
+let next = null;
+let waiting = 0;
+let paused = false;
+let turn = 0;
+let problem = null; // why older requests are missing
+
+/** Show the newest requests that the filters want. */
+export async function openTable() {
+  cursors = [null];
+  waiting = 0;
+  await load();
+}
+
+/** Add requests that just ended. */
+export function addRows(ended) {
+  const fresh = ended.filter((row) => !rows.has(row.id));
+  if (paused || cursors.length > 1) {
+    waiting += fresh.length;
+    drawPause();
+    return;
+  }
+  const focused = document.activeElement?.closest?.("#rows tr");
+  for (const row of fresh) {
+    rows.set(row.id, row);
+    body.prepend(rowOf(row, true));
+  }
+  while (body.childElementCount > PAGE) {
+    rows.delete(body.lastElementChild.dataset.id);
+    body.lastElementChild.remove();
+    next = cursorOf(rows.get(body.lastElementChild.dataset.id));
+  }
+  if (focused && !focused.isConnected) focus(body.lastElementChild);
+  drawState();
+}
+
+// A page ends with its last row: `Cursor` of the admin API.
+const cursorOf = (row) => `${row.at}_${row.id}`;
+
+async function load() {
+  const mine = ++turn;
+  const found = [];
+  next = cursors.at(-1);
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const query = readQuery();
+    query.set("count", String(PAGE - found.length));
+    if (next) query.set("before", next);
+    const page = await ask(`requests?${query}`);
+    if (mine !== turn) return; // other filters meanwhile
+    if (page.problem && isFiltered()) throw new Error(page.problem);
+    problem = page.problem;
+    found.push(...page.requests);
+    next = page.next;
+    if (found.length >= PAGE || !next) break;
+    place.textContent = `Searching: ${shortTime(page.searched)} …`;
+  }
+  rows = new Map(found.map((row) => [row.id, row]));
+  body.replaceChildren(...found.map((row) => rowOf(row, false)));
+  drawState();
+}
+
+function drawState() {
+  const none = body.childElementCount === 0;
+  document.getElementById("live").hidden = none;
+  const isNew = none && !isFiltered() && waiting === 0 && !problem;
+  document.getElementById("empty").hidden = !isNew;
+  document.getElementById("page-requests").classList.toggle("new", isNew);
+  document.getElementById("no-match").hidden = !none || !isFiltered();
+  const first = (cursors.length - 1) * PAGE;
+  if (problem) place.textContent = `Older requests are missing: ${problem}`;
+  else place.textContent = none ? "" : `${number(first + 1)}–${number(first + body.childElementCount)}${next ? "" : ", the oldest"}`;
+  older.disabled = !next;
+  newer.disabled = cursors.length === 1;
+  document.getElementById("pager").hidden = none && cursors.length === 1 && !problem;
+  if (!body.querySelector("[tabindex='0']")) body.firstElementChild?.setAttribute("tabindex", "0");
+  drawPause();
+}
+
+function drawPause() {
+  pause.setAttribute("aria-pressed", String(paused));
+  const held = waiting ? ` (${number(waiting)} new)` : "";
+  pause.textContent = paused ? `Resume${held}` : cursors.length > 1 && waiting ? `Show newest${held}` : "Pause";
+}
+
+function rowOf(row, fresh) {
+  const bad = row.end !== "done";
+  const cell = (classes, ...children) => el("td", { role: "gridcell", class: classes }, ...children);
+  return el("tr", { role: "row", tabindex: "-1", class: [fresh && "fresh", bad && "bad", row.sent === null && "unsent"].filter(Boolean).join(" ") || null, "data-id": row.id },
+    cell("time", shortTime(row.at)),
+    cell("who", row.key || "–"),
+    cell("model", ...modelOf(row)),
+    cell("purpose extra", row.purpose ?? "–"),
+    cell("status", bad ? el("span", { class: "tag wrong" }, `${endWord(row.end)} ${row.status}`) : String(row.status)),
+    cell("level", ...levelOf(row, bad)),
+    cell("number extra", number(row.input)),
+    cell("number thinking", number(row.thinking)),
+    cell("number answer", number(row.answer)),
+    cell("number extra", row.first === null ? "–" : seconds(row.first)),
+    cell("number took", seconds(row.seconds)),
+    cell("number cost", row.offline ? el("span", { title: "emulated: what the real model would have cost" }, formatCost(row.cost)) : formatCost(row.cost)),
+  );
+}
+
+function modelOf(row) {
+  if (row.model === null) return [el("b", {}, row.requested_model || "–")];
+  const at = row.model.indexOf(":");
+  return [el("b", {}, row.model.slice(at + 1)), " ", el("small", {}, row.model.slice(0, at))];
+}
+
+function levelOf(row, bad) {
+  const reason = bad && row.reason ? el("span", { class: "reason" }, row.reason) : null;
+  if (row.sent === null) return [reason ?? el("span", { class: "reason" }, row.reason ?? "–")];
+  const asked = row.asked === "nothing" ? null : row.asked;
+  const sent = tokens(row.sent);
+  const words = asked === row.sent || asked === null
+    ? el("span", { class: "words" }, asked === null ? el("i", {}, "not set") : null, asked === null ? " → " : null, sent)
+    : el("span", { class: "words" }, tokens(asked), el("span", { "aria-hidden": "true" }, " → "), unseen(" became "), el("b", {}, sent));
+  const why = row.why ?? row.adjustments[0];
+  return [
+    ladder(row.level, asked),
+    words,
+    row.why && row.why !== "default" ? el("span", { class: "tag" }, row.why) : why ? el("span", { class: "tag soft" }, why.replaceAll("_", " ")) : null,
+    reason,
+  ];
+}
+
+// -- pages and keys -------------------------------------------------------------------------------
+
+async function go(step) {
+  if (step > 0 ? !next : cursors.length === 1) return;
+  if (step > 0) cursors.push(next);
+  else cursors.pop();
+  const had = document.activeElement?.closest?.("#rows");
+  await load();
+  if (had) focus(body.firstElementChild);
+  if (cursors.length === 1) waiting = 0;
+  drawState();
+}
+
+function focus(row) {
+  if (!row) return;
+  for (const each of body.querySelectorAll("[tabindex='0']")) each.setAttribute("tabindex", "-1");
+  row.setAttribute("tabindex", "0");
+  row.focus();
+}
+
+function open(row) {
+  focus(row);
+  openDetail(row.dataset.id, (step) => {
+    const other = step > 0 ? neighbour("nextElementSibling") : neighbour("previousElementSibling");
+    if (!other) return null;
+    focus(other);
+    return other.dataset.id;
+  });
+}
+
+const neighbour = (side) => body.querySelector("[tabindex='0']")?.[side];
+
+body.addEventListener("click", (event) => {
+  const row = event.target.closest("tr");
+  if (row && !getSelection().toString()) open(row);
+});
+body.addEventListener("keydown", (event) => {
+  const row = event.target.closest("tr");
+  if (!row || event.ctrlKey || event.metaKey || event.altKey) return;
+  const act = {
+    ArrowDown: () => focus(row.nextElementSibling),
+    ArrowUp: () => focus(row.previousElementSibling),
+    Home: () => focus(body.firstElementChild),
+    End: () => focus(body.lastElementChild),
+    PageDown: () => go(1),
+    PageUp: () => go(-1),
+    Enter: () => open(row),
+    " ": () => open(row),
+  }[event.key];
+  if (!act) return;
+  event.preventDefault();
+  act();
+});
+older.addEventListener("click", () => go(1));
+newer.addEventListener("click", () => go(-1));
+pause.addEventListener("click", () => {
+  const shows = !paused && cursors.length > 1 && waiting;
+  paused = shows ? false : !paused;
+  if (!paused) openTable().catch(() => {});
+  drawPause();
+});

@@ -1,0 +1,143 @@
+"""Pages of requests, newest first, from the ledger; each begins where the one before ended.
+
+A page reads a limited number of rows, whatever the ledger has and however rare the wanted rows
+are: a page that found few says how far it looked, and the next continues from there.
+"""
+
+import csv
+from collections.abc import Iterable, Iterator
+from io import StringIO
+from typing import Any
+
+from msgspec import Struct
+
+from ...errors import BadParameter
+from .ledger import COLUMNS
+from .ledger_database import LedgerDatabase
+from .request_filter import RequestFilter, make_clause
+from .request_row import RequestRow, make_request_row
+
+PAGE = 50
+"""Requests on a page."""
+SCANNED = 10_000
+"""Rows of the ledger that one page looks at."""
+_ORDER = "ORDER BY at DESC, id DESC"
+_LIST = ", ".join(COLUMNS)
+CSV_NAMES = RequestRow.__struct_fields__
+"""The names of the columns in CSV."""
+_CSV_PAGE = 1_000
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # spreadsheets run cells that begin with one
+
+
+class Cursor(Struct, frozen=True):
+    """A place in the ledger: everything before it is older."""
+
+    at: float
+    id: str
+
+    def __str__(self) -> str:
+        return f"{self.at!r}_{self.id}"
+
+
+class RequestPage(Struct, frozen=True, kw_only=True):
+    """Requests, newest first. ``next``: where older ones begin; ``searched``: how far it looked.
+
+    ``problem``: why older ones are missing, if the ledger does not answer.
+    """
+
+    requests: list[RequestRow]
+    next: str | None = None
+    searched: float | None = None
+    problem: str | None = None
+
+
+def parse_cursor(text: str) -> Cursor:
+    """Return the place that a page named as its ``next``; raises BadParameter."""
+    at, _, id = text.partition("_")
+    try:
+        return Cursor(float(at), id[:100])
+    except ValueError:
+        message = f"invalid before {text[:40]!r}; use the next of a page"
+        raise BadParameter(message) from None
+
+
+def load_page(
+    database: LedgerDatabase,
+    wanted: RequestFilter,
+    *,
+    before: Cursor | None = None,
+    count: int = PAGE,
+    scanned: int = SCANNED,
+) -> RequestPage:
+    """Return the newest requests before a place; raises StoreError."""
+    edge = _find_edge(database, wanted, before, scanned) if wanted.is_selective else None
+    clause = make_clause(wanted)
+    place, places = _place(before, edge)
+    sql = f"SELECT {_LIST} FROM pondero_receipts WHERE {clause.sql}{place} {_ORDER} LIMIT ?"  # noqa: S608 - names are ours
+    found = database.rows(sql, (*clause.values, *places, count + 1))
+    rows = [make_request_row(columns) for columns in found[:count]]
+    if len(found) > count:
+        return RequestPage(requests=rows, next=str(Cursor(rows[-1].at, rows[-1].id)))
+    if edge is not None:
+        return RequestPage(requests=rows, next=str(edge), searched=edge.at)
+    return RequestPage(requests=rows)
+
+
+def find_request(database: LedgerDatabase, id: str) -> RequestRow | None:
+    """Return one request; None if the ledger has none of this id. Raises StoreError."""
+    sql = f"SELECT {_LIST} FROM pondero_receipts WHERE id = ?"  # noqa: S608 - names are ours
+    return next((make_request_row(columns) for columns in database.rows(sql, (id,))), None)
+
+
+def _find_edge(
+    database: LedgerDatabase, wanted: RequestFilter, before: Cursor | None, scanned: int
+) -> Cursor | None:
+    """Return the last place that a page looks at; None if that is the ledger's end."""
+    clause = make_clause(RequestFilter(since=wanted.since, until=wanted.until))
+    place, places = _place(before, None)
+    sql = f"SELECT at, id FROM pondero_receipts WHERE {clause.sql}{place} {_ORDER} LIMIT 1 OFFSET ?"  # noqa: S608 - names are ours
+    found = database.rows(sql, (*clause.values, *places, scanned - 1))
+    return next((Cursor(at, id) for at, id in found), None)
+
+
+def _place(before: Cursor | None, edge: Cursor | None) -> tuple[str, tuple[Any, ...]]:
+    """Return the condition for rows older than one place and not older than another."""
+    sql, values = "", []
+    for cursor, sign in ((before, "<"), (edge, ">=")):
+        if cursor is not None:
+            sql += f" AND (at, id) {sign} (?, ?)"
+            values += [cursor.at, cursor.id]
+    return sql, tuple(values)
+
+
+# -- CSV ------------------------------------------------------------------------------------------
+
+
+def iter_csv(database: LedgerDatabase, wanted: RequestFilter) -> Iterator[str]:
+    """Yield all wanted requests as lines of CSV, a page at a time; raises StoreError."""
+    before: Cursor | None = None
+    while True:
+        page = load_page(database, wanted, before=before, count=_CSV_PAGE)
+        yield format_csv(page.requests)
+        if page.next is None:
+            return
+        before = parse_cursor(page.next)
+
+
+def format_csv(requests: Iterable[RequestRow]) -> str:
+    """Return requests as lines of CSV, without the line of names."""
+    text = StringIO()
+    csv.writer(text).writerows(map(_list_cells, requests))
+    return text.getvalue()
+
+
+def _list_cells(row: RequestRow) -> list[Any]:
+    return [_cell(getattr(row, name)) for name in CSV_NAMES]
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, tuple):
+        value = " ".join(value)
+    if isinstance(value, str) and value.startswith(_FORMULA):
+        return f"'{value}"  # clients choose names
+    return "" if value is None else value

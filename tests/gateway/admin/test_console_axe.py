@@ -1,0 +1,68 @@
+"""axe-core finds no barrier on any page of the console, in light and dark, narrow and wide."""
+
+from time import time
+
+import pytest
+from playwright.sync_api import Page, expect
+from tests.gateway.admin.console_browser import NEEDS_CHROMIUM, PAGES, gateway, shown
+
+from pondero.gateway.config.model import GatewayKey, SpendBudget
+from pondero.gateway.config.secrets import hash_key
+from pondero.gateway.observability.receipt import Receipt
+
+axe = pytest.importorskip(
+    "axe_playwright_python.sync_playwright",
+    reason="axe-playwright-python of requirements.lock is not installed",
+)
+pytestmark = NEEDS_CHROMIUM
+
+READY = {"requests": "#models tbody th", "keys": "#keys .card", "dial": "#verdict dt"}
+KEYS = (GatewayKey("ci", hash_key("ci"), budget=SpendBudget(cost=3)),)
+
+
+def find_problems(page: Page) -> list[tuple[str, str]]:
+    found = axe.Axe().run(page).response["violations"]
+    return [(each["id"], node["html"]) for each in found for node in each["nodes"]]
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_axe_finds_nothing(browser, tmp_path, name, dark, width):
+    now = time()
+    odd = [
+        Receipt(
+            id=f"{n}", at=now, key="ci", front="x", provider="a", model="b", status=529, end=end
+        )
+        for n, end in enumerate(["failed"] * 20 + ["refused"])
+    ]
+    with (
+        gateway(tmp_path, count=80, receipts=odd, keys=KEYS) as where,
+        shown(browser, where, name, width=width, dark=dark) as page,
+    ):
+        expect(page.locator(READY[name]).first).to_be_visible()
+        problems = find_problems(page)
+        if name == "requests":
+            expect(page.locator("#alerts")).to_be_visible()
+            page.locator("#rows tr").first.click()
+            expect(page.locator("#detail-body h3").first).to_be_visible()
+            problems += find_problems(page)
+        assert problems == []
+
+
+def test_axe_finds_nothing_on_an_empty_console_and_one_without_a_gateway(browser, tmp_path):
+    with gateway(tmp_path) as where:
+        page_of = shown(browser, where, complaints=("ERR_",))
+        page = page_of.__enter__()
+        expect(page.locator("#example")).to_contain_text("curl")
+        assert find_problems(page) == []
+    expect(page.locator("#lost")).to_be_visible(timeout=20_000)
+    assert find_problems(page) == []
+    page_of.__exit__(None, None, None)
+
+
+def test_axe_finds_a_planted_barrier(browser, tmp_path):
+    with gateway(tmp_path) as where, shown(browser, where, "dial") as page:
+        expect(page.locator(READY["dial"]).first).to_be_visible()
+        page.evaluate("document.querySelector('main').append(document.createElement('button'))")
+        assert [name for name, _ in find_problems(page)] == ["button-name"]

@@ -1,0 +1,465 @@
+"""The table of requests in a real browser: all rows, filters, details, and the keyboard alone."""
+
+import csv
+import os
+import socket
+import subprocess
+from pathlib import Path
+from time import time
+
+import pytest
+from msgspec.structs import replace
+from playwright.sync_api import Page, expect
+from tests.gateway.admin.console_browser import NEEDS_CHROMIUM, ask, gateway, shown
+from tests.gateway.crowd import crowd
+from tests.gateway.ledger_rows import make_ledger
+
+from pondero.canon import Usage
+from pondero.gateway.config.model import GatewayKey
+from pondero.gateway.config.secrets import hash_key
+from pondero.gateway.observability.receipt import Receipt
+
+pytestmark = NEEDS_CHROMIUM
+
+LONG = "a-name-that-is-as-long-as-names-can-be-" * 5
+MARKUP = "<img src=x onerror=document.title='hacked'>"
+COLUMNS = (
+    "time key model purpose status requested → sent input thinking answer first byte total cost"
+)
+
+
+def receipt(**facts) -> Receipt:
+    usual = {"id": "f" * 24, "at": time(), "key": "ci", "front": "chat", "said": "opus"}
+    return Receipt(**{**usual, **facts})
+
+
+def rows(page: Page):
+    return page.locator("#rows tr")
+
+
+def filters(page: Page, name: str):
+    return page.locator(f"#filters [name={name}]")
+
+
+# -- what is seen ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [1280, 1440, 1920])
+def test_the_whole_table_is_in_view_on_a_desktop(browser, tmp_path, width):
+    odd = receipt(key=LONG[:128], said=LONG[:200], provider="north", model=LONG[:200], reason=LONG)
+    with (
+        gateway(tmp_path, count=60, receipts=[odd]) as where,
+        shown(browser, where, width=width) as page,
+    ):
+        expect(rows(page)).to_have_count(50)
+        heads = page.locator("#live th:visible")
+        assert " ".join(heads.all_inner_texts()).replace("and", "").split() == COLUMNS.split()
+        cut = page.evaluate("""() => [...document.querySelectorAll("#live th, #live td")].filter(
+            (cell) => cell.scrollWidth > cell.clientWidth + 1
+              || cell.getBoundingClientRect().right > innerWidth).map((cell) => cell.textContent)""")
+        assert cut == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize(("width", "columns"), [(1279, 9), (820, 8)])
+def test_a_narrower_table_has_fewer_columns_and_cuts_none(browser, tmp_path, width, columns):
+    with gateway(tmp_path, count=60) as where, shown(browser, where, width=width) as page:
+        expect(rows(page)).to_have_count(50)
+        expect(page.locator("#live th:visible")).to_have_count(columns)
+        right = page.locator("#live").evaluate("(table) => table.getBoundingClientRect().right")
+        assert right <= width
+
+
+def test_a_phone_shows_each_request_as_a_card_that_opens(browser, tmp_path):
+    with gateway(tmp_path, count=60) as where, shown(browser, where, width=390) as page:
+        expect(rows(page)).to_have_count(50)
+        box = rows(page).first.bounding_box()
+        assert box is not None
+        assert box["width"] <= 390 - 2 * 16
+        rows(page).first.click()
+        expect(page.locator("#detail")).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+# -- all rows --------------------------------------------------------------------------------------
+
+
+def test_pages_lead_through_all_requests_and_back(browser, tmp_path):
+    every = [each.id for each in crowd(120, until=time())][::-1]
+    with gateway(tmp_path, count=120) as where, shown(browser, where) as page:
+        for place, ids in (("1–50", every[:50]), ("51–100", every[50:100])):
+            expect(page.locator("#place")).to_have_text(place)
+            found = [row.get_attribute("data-id") for row in rows(page).all()]
+            assert found == ids
+            page.locator("#older").click()
+        expect(page.locator("#place")).to_have_text("101–120, the oldest")
+        expect(page.locator("#older")).to_be_disabled()
+        page.locator("#newer").click()
+        page.locator("#newer").click()
+        expect(page.locator("#place")).to_have_text("1–50")
+        expect(page.locator("#newer")).to_be_disabled()
+
+
+def test_a_hundred_thousand_requests_never_come_to_the_browser_at_once(browser, tmp_path):
+    make_ledger(tmp_path / "gateway.db", 100_000, until=time()).close()
+    with gateway(tmp_path) as where, shown(browser, where) as page:
+        expect(rows(page)).to_have_count(50)
+        sizes: list[int] = []
+        page.on("response", lambda answer: sizes.append(len(answer.body())))
+        page.locator("#older").click()
+        expect(page.locator("#place")).to_have_text("51–100")
+        filters(page, "search").fill("needle")
+
+        expect(rows(page)).to_have_count(1, timeout=30_000)
+        expect(rows(page)).to_contain_text("model-2")
+        assert max(sizes) < 100_000
+        assert page.locator("#rows *").count() < 50
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "fits"),
+    [
+        ("key", "maria", lambda each: each.key == "maria"),
+        ("model", "openai:gpt-5.5", lambda each: each.model == "gpt-5.5"),
+        ("outcome", "end=failed", lambda each: each.end == "failed"),
+        ("outcome", "status=529", lambda each: each.status == 529),
+        ("level", "medium", lambda each: each.sent == "medium"),
+        ("purpose", "title", lambda each: each.purpose == "title"),
+    ],
+)
+def test_a_filter_shows_what_it_says_and_stays_in_the_address(browser, tmp_path, name, value, fits):
+    every = [
+        replace(each, purpose=("title", "main")[number % 2])
+        for number, each in enumerate(crowd(140, until=time()))
+    ]
+    wanted = [each.id for each in reversed(every) if fits(each)]
+    with gateway(tmp_path, receipts=every) as where, shown(browser, where) as page:
+        expect(rows(page)).to_have_count(50)
+        filters(page, name).select_option(value)
+        expect(page.locator("#sums dd").first).to_contain_text(f"{len(wanted)}")
+        expect(rows(page)).to_have_count(min(50, len(wanted)))
+        assert [row.get_attribute("data-id") for row in rows(page).all()] == wanted[:50]
+
+        page.reload()
+        expect(filters(page, name)).to_have_value(value)
+        expect(rows(page)).to_have_count(min(50, len(wanted)))
+        page.locator("#clear").click()
+        expect(rows(page)).to_have_count(50)
+        assert page.url.endswith("#requests")
+
+
+def test_a_search_finds_a_reason_and_names_as_they_are(browser, tmp_path):
+    odd = receipt(said="100%_sure", end="refused", status=404, reason="unknown model; use another")
+    with gateway(tmp_path, count=60, receipts=[odd]) as where, shown(browser, where) as page:
+        expect(rows(page)).to_have_count(50)
+        for text in ("UNKNOWN another", "%_s", "f" * 24):
+            filters(page, "search").fill(text)
+            expect(rows(page)).to_have_count(1)
+            expect(rows(page)).to_contain_text("unknown model; use another")
+        filters(page, "search").fill("nothing has this")
+        expect(page.locator("#no-match")).to_be_visible()
+        expect(rows(page)).to_have_count(0)
+
+
+def test_a_step_of_the_chart_shows_its_requests(browser, tmp_path):
+    with gateway(tmp_path, count=300) as where, shown(browser, where) as page:
+        expect(rows(page)).to_have_count(50)
+        page.locator("#plot").focus()
+        page.keyboard.press("End")
+        expect(page.locator("#readout")).to_contain_text("requests")
+        count = (page.locator("#readout").text_content() or "").split("  ·  ")[1].split()[0]
+        page.keyboard.press("Enter")
+
+        expect(page.locator("#sums dd").first).to_contain_text(count)
+        expect(rows(page)).to_have_count(min(50, int(count)))
+        assert filters(page, "since").input_value() < filters(page, "until").input_value()
+
+
+def test_live_requests_obey_the_filter(browser, tmp_path):
+    with gateway(tmp_path) as where, shown(browser, where, "requests?level=low") as page:
+        expect(filters(page, "level")).to_have_value("low")
+        expect(page.locator("#no-match")).to_be_visible()
+        expect(page.locator("#pulse")).to_have_text("live")
+        ask(where, "opus/medium")
+        ask(where, "opus/low")
+
+        expect(rows(page)).to_have_count(1)
+        expect(rows(page).locator(".level")).to_contain_text("low")
+
+
+def test_csv_has_what_is_filtered(browser, tmp_path):
+    every = list(crowd(150, until=time()))
+    odd = receipt(key="=cmd()", said="x", end="refused", status=404, reason="why not")
+    with gateway(tmp_path, count=150, receipts=[odd]) as where, shown(browser, where) as page:
+        expect(rows(page)).to_have_count(50)
+        for key, count in (("maria", sum(e.key == "maria" for e in every)), ("=cmd()", 1)):
+            filters(page, "key").select_option(key)
+            with page.expect_download() as download:
+                page.locator("#export").click()
+            assert download.value.suggested_filename == "pondero-requests.csv"
+            with Path(download.value.path()).open(newline="", encoding="utf-8") as file:
+                found = list(csv.DictReader(file))
+            assert len(found) == count
+            assert {row["key"].lstrip("'") for row in found} == {key}
+        assert found[0]["key"] == "'=cmd()"
+        assert found[0]["reason"] == "why not"
+
+
+# -- one request -----------------------------------------------------------------------------------
+
+
+def test_a_request_opens_with_everything_about_it(browser, tmp_path):
+    whole = receipt(
+        provider="anthropic",
+        model="claude-opus-5",
+        asked="max",
+        sent="medium",
+        why="cap",
+        adjustments=("budget_clamped",),
+        usage=Usage(input=4_000, cache_read=1_000, output=321, thinking=2_345),
+        tries=3,
+        stream=True,
+        first_try=0.2,
+        last_try=2.2,
+        first=2.7,
+        first_answer=6.7,
+        seconds=8.2,
+        route="opus",
+        purpose="title",
+    )
+    with gateway(tmp_path, receipts=[whole]) as where, shown(browser, where) as page:
+        rows(page).click()
+        detail = page.locator("#detail")
+        for text in (
+            *("anthropic:claude-opus-5", "answered 200", "requestedmax", "sentmedium"),
+            *("a maximum level of the route or the key", "budget_clamped", "to fit the model"),
+            *("in the gateway0.20 s", "earlier tries2.00 s", "wait for the first byte0.50 s"),
+            *("thinking4.00 s", "answer1.50 s", "total8.20 s", "tries3", "streamedyes"),
+            *("input4,000", "from the cache1,000", "thinking2,345", "answer321", "routeopus"),
+            *("purposetitle", "records no prompts and no answers"),
+        ):
+            expect(detail).to_contain_text(text)
+        page.keyboard.press("Escape")
+        expect(detail).to_be_hidden()
+
+
+def test_a_rejected_request_shows_its_reason_in_the_table_and_opened(browser, tmp_path):
+    with gateway(tmp_path) as where, shown(browser, where) as page:
+        expect(page.locator("#pulse")).to_have_text("live")
+        assert ask(where, "no-such-model") == 404
+        expect(rows(page).locator(".status")).to_have_text("rejected 404")
+        expect(rows(page).locator(".level")).to_contain_text("unknown model 'no-such-model'")
+        rows(page).click()
+        expect(page.locator("#detail .outcome")).to_contain_text("unknown model 'no-such-model'")
+        expect(page.locator("#detail")).to_contain_text("No level was sent.")
+
+
+def test_markup_in_any_name_is_text(browser, tmp_path):
+    odd = receipt(
+        key=MARKUP,
+        said=MARKUP,
+        provider="north",
+        model=MARKUP,
+        route=MARKUP,
+        sent="high",
+        asked=MARKUP,
+        why="rule:" + MARKUP,
+        adjustments=(MARKUP.replace(" ", "/"),),
+        reason=MARKUP,
+        verdict=MARKUP,
+        purpose=MARKUP,
+        end="failed",
+        status=500,
+    )
+    with gateway(tmp_path, receipts=[odd]) as where, shown(browser, where) as page:
+        expect(rows(page).locator(".who")).to_have_text(MARKUP)
+        rows(page).click()
+        expect(page.locator("#detail .outcome")).to_contain_text(MARKUP)
+        page.keyboard.press("Escape")
+        filters(page, "key").select_option(MARKUP)
+        expect(page.locator("#spend tbody tr")).to_have_count(1)
+
+        assert page.locator("main img, dialog img").count() == 0
+        assert page.title() == "Requests · pondero"
+
+
+# -- the keyboard ----------------------------------------------------------------------------------
+
+
+def test_the_keyboard_alone_searches_opens_and_closes(browser, tmp_path):
+    every = [each.id for each in crowd(120, until=time())][::-1]
+    with gateway(tmp_path, count=120) as where, shown(browser, where) as page:
+        expect(rows(page)).to_have_count(50)
+        press = page.keyboard.press
+
+        press("/")
+        expect(filters(page, "search")).to_be_focused()
+        page.keyboard.type("maria/x")
+        expect(filters(page, "search")).to_have_value("maria/x")
+        press("Escape")
+        expect(filters(page, "search")).to_have_value("")
+        expect(rows(page)).to_have_count(50)
+
+        reached = ""
+        while reached != every[0]:
+            press("Tab")
+            reached = page.evaluate("document.activeElement.dataset.id ?? ''")
+        outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        assert outline == "solid"
+        for key, at in (("ArrowDown", 1), ("ArrowDown", 2), ("ArrowUp", 1), ("End", 49)):
+            press(key)
+            assert page.evaluate("document.activeElement.dataset.id") == every[at]
+        press("PageDown")
+        expect(page.locator(f"[data-id='{every[50]}']")).to_be_focused()
+        press("Enter")
+        expect(page.locator("#detail")).to_contain_text(every[50])
+        page.locator("#detail-older").focus()
+        press("Enter")
+        expect(page.locator("#detail")).to_contain_text(every[51])
+        press("Escape")
+        expect(page.locator(f"[data-id='{every[51]}']")).to_be_focused()
+        press("PageUp")
+        expect(page.locator(f"[data-id='{every[0]}']")).to_be_focused()
+
+
+# -- the connection --------------------------------------------------------------------------------
+
+
+def find_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
+
+
+def test_a_lost_connection_is_a_banner_until_it_is_back(browser, tmp_path):
+    port = find_port()
+    serving = gateway(tmp_path, count=5, port=port)
+    where = serving.__enter__()
+    with shown(browser, where, complaints=("ERR_", "status of 40")) as page:
+        expect(page.locator("#pulse")).to_have_text("live")
+        expect(rows(page)).to_have_count(5)
+
+        serving.__exit__(None, None, None)
+        expect(page.locator("#lost")).to_be_visible(timeout=20_000)
+        expect(page.locator("#lost")).to_contain_text("Connection to the gateway lost.")
+        expect(rows(page)).to_have_count(5)
+
+        with gateway(tmp_path, port=port) as again:
+            assert again == where
+            expect(page.locator("#lost")).to_be_hidden(timeout=20_000)
+            expect(page.locator("#pulse")).to_have_text("live")
+            ask(where, "opus/low")
+            expect(rows(page)).to_have_count(6)
+
+
+# -- the first hour --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("keys", [(), (GatewayKey("it's mine", hash_key("pnd_mine")),)])
+def test_the_command_of_an_empty_console_runs_as_it_is_printed(browser, tmp_path, keys):
+    with gateway(tmp_path, keys=keys) as where, shown(browser, where) as page:
+        expect(page.locator("#example")).to_contain_text("curl")
+        command = page.locator("#example").inner_text()
+        environment = {**os.environ, "PONDERO_KEY": "pnd_mine", "no_proxy": "127.0.0.1"}
+        done = subprocess.run(
+            command, shell=True, capture_output=True, text=True, env=environment, check=False
+        )
+
+        assert '"choices"' in done.stdout
+        expect(rows(page)).to_have_count(1)
+        expect(rows(page).locator(".status")).to_have_text("200")
+        expect(page.locator("#empty")).to_be_hidden()
+
+
+def test_a_day_in_its_first_hour_has_a_bar_for_each_minute(browser, tmp_path):
+    every = list(crowd(200, until=time(), hours=0.4))
+    with gateway(tmp_path, receipts=every) as where, shown(browser, where) as page:
+        expect(page.locator("#sums dd").first).to_contain_text("200")
+        minutes = len({int(each.at // 60) for each in every if each.end == "done"})
+        bars = page.locator("#plot .fill-answer")
+        assert abs(bars.count() - minutes) <= 1
+        assert minutes > 15
+
+
+# -- alerts and totals -----------------------------------------------------------------------------
+
+
+def test_alerts_are_above_everything(browser, tmp_path):
+    failed = [
+        receipt(id=f"{n:024x}", provider="north", model="m1", end="failed", status=529)
+        for n in range(20)
+    ]
+    with gateway(tmp_path, receipts=failed) as where, shown(browser, where) as page:
+        alert = page.locator("#alerts")
+        expect(alert).to_contain_text("service failing")
+        expect(alert).to_contain_text("north:m1: 100% of 20 requests failed")
+        assert alert.bounding_box()["y"] < page.locator("#sums").bounding_box()["y"]
+
+
+def test_totals_show_percentiles_errors_and_spend(browser, tmp_path):
+    every = [
+        receipt(
+            id=f"{n:024x}",
+            key=("ci", "maria")[n % 2],
+            provider="north",
+            model="m1",
+            route="fast",
+            end="failed" if n < 10 else "done",
+            first=0.5,
+            seconds=float(n),
+        )
+        for n in range(100)
+    ]
+    with gateway(tmp_path, receipts=every) as where, shown(browser, where) as page:
+        models, spend = page.locator("#models tbody tr"), page.locator("#spend tbody tr")
+        expect(models).to_have_count(1)
+        for text in ("north:m1", "fast", "100", "10%", "0.50 s / 0.50 s", "54.0 s / 1m 35s"):
+            expect(models).to_contain_text(text)
+        expect(spend).to_have_count(2)
+        page.get_by_role("button", name="maria").click()
+        expect(filters(page, "key")).to_have_value("maria")
+        expect(spend).to_have_count(1)
+        expect(page.locator("#sums dd").first).to_contain_text("50")
+
+
+# -- keys ------------------------------------------------------------------------------------------
+
+
+def test_a_key_is_edited_in_place_and_keeps_what_was_not_changed(browser, tmp_path):
+    with gateway(tmp_path) as where, shown(browser, where, "keys") as page:
+        page.locator("input[name=name]").fill("ci")
+        page.locator("input[name=expires]").fill("2099-12-31T12:00")
+        page.locator("select[name=cap]").select_option("low")
+        page.locator("#make-submit").click()
+        key = page.locator("#made-key").text_content() or ""
+        page.get_by_role("button", name="Done").click()
+        card = page.locator("[data-key=ci]")
+
+        card.get_by_role("button", name="Edit").click()
+        expect(page.locator("#make-title")).to_have_text("Edit the key ci")
+        expect(page.locator("select[name=cap]")).to_have_value("low")
+        expect(page.locator("input[name=name]")).to_have_attribute("readonly", "")
+        page.locator("select[name=cap]").select_option("high")
+        page.locator("input[name=cost]").fill("2.5")
+        page.get_by_role("button", name="Save").click()
+
+        expect(card).to_contain_text("maximum level high")
+        expect(card).to_contain_text("of $2.50 this month")
+        expect(card).to_contain_text("expires2099-12-31 12:00 UTC")
+        expect(page.locator("#make-title")).to_have_text("Create a key")
+        assert key not in page.content()
+        assert ask(where, "opus", key=key) == 200
+
+        card.get_by_role("button", name="Edit").click()
+        page.keyboard.press("Escape")
+        expect(page.locator("#make-title")).to_have_text("Create a key")
+        expect(page.locator("input[name=name]")).to_have_value("")
+
+
+def test_a_key_of_the_file_has_no_edit_button(browser, tmp_path):
+    keys = (GatewayKey("ci", hash_key("pnd_x")),)
+    with gateway(tmp_path, keys=keys) as where, shown(browser, where, "keys") as page:
+        card = page.locator("[data-key=ci]")
+        expect(card.get_by_role("button", name="Block")).to_be_visible()
+        expect(card.get_by_role("button", name="Edit")).to_have_count(0)
