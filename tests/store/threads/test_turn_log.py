@@ -206,3 +206,22 @@ def test_drafts_of_a_thread_that_had_not_begun_go_to_the_thread_that_is_recovere
         assert threads.take_drafts(None) == Drafts()
         assert threads.take_drafts(thread.id) == Drafts(typed="half a sent")
         assert threads.list_drafts() == ()
+
+
+def test_a_turn_that_its_program_saves_meanwhile_is_not_saved_twice(path, monkeypatch):
+    with Threads.open(path) as other:
+        one = Threads.open(path)
+        number = one.begin_turn(make_turn())
+        listed = other._turns._database.rows
+
+        def rows(sql, values=()):
+            found = listed(sql, values)
+            if "FROM unfinished" in sql:  # it ends between the look and the recovery
+                one.save_turn(make_turn(QUESTION, WHOLE), number=number)
+                one.close()
+            return found
+
+        monkeypatch.setattr(other._turns._database, "rows", rows)
+        assert other.recover_turns() == ()
+        monkeypatch.undo()
+        assert len(other.list()) == 1

@@ -211,11 +211,14 @@ class Threads:
 
     # -- turns under way ---------------------------------------------------------------------
 
-    def save_turn(self, turn: UnfinishedTurn, *, number: int | None = None) -> SavedPlace:
+    def save_turn(
+        self, turn: UnfinishedTurn, *, number: int | None = None, left: bool = False
+    ) -> SavedPlace:
         """Add a whole turn to its thread, in one transaction; ``number``: as it was begun.
 
         If the thread has other messages than those that the turn follows, the turn goes into a
-        copy of these; if it was deleted, into a new thread.
+        copy of these; if it was deleted, into a new thread. ``left``: by another process; raises
+        StoreError if that has saved it in the meantime.
         """
         clean = self._clean(turn.messages)
         columns = self._columns(
@@ -226,6 +229,8 @@ class Threads:
             refusals=turn.refusals,
         )
         with self._database.transaction() as connection:
+            if number is not None and not self._turns.end(connection, number) and left:
+                raise StoreError("its process has saved this turn")
             source = self._find_source(turn)
             grown = source is not None and not turn.copy and source.messages != turn.after
             if source is None or turn.copy or grown:
@@ -247,8 +252,6 @@ class Threads:
                 connection.execute(
                     "UPDATE threads SET title = title || ? WHERE id = ?", (f" ({turn.name})", id)
                 )
-            if number is not None:
-                self._turns.end(connection, number)
         return SavedPlace(self._thread(id), grown)
 
     def _find_source(self, turn: UnfinishedTurn) -> Thread | None:
@@ -277,7 +280,10 @@ class Threads:
         """
         found: dict[str, Thread] = {}
         for number, owner, turn in self._turns.list_left(own=own):
-            thread = self.save_turn(mark_partial(turn), number=number).thread
+            try:
+                thread = self.save_turn(mark_partial(turn), number=number, left=True).thread
+            except StoreError:  # it has ended since it was listed
+                continue
             found[thread.id] = thread
             if turn.thread is None:
                 self._turns.move_drafts(owner, thread.id)

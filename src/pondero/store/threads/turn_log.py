@@ -53,9 +53,10 @@ class TurnLog:
                 "UPDATE unfinished SET body = ? WHERE number = ?", (encode_text(turn), number)
             )
 
-    def end(self, connection: Connection, number: int) -> None:
-        """Remove a turn that has ended."""
-        connection.execute("DELETE FROM unfinished WHERE number = ?", (number,))
+    def end(self, connection: Connection, number: int) -> bool:
+        """Remove a turn that has ended; return whether it was there."""
+        cursor = connection.execute("DELETE FROM unfinished WHERE number = ?", (number,))
+        return cursor.rowcount > 0
 
     def list_left(self, *, own: bool = False) -> list[tuple[int, str, UnfinishedTurn]]:
         """Return the turns of processes that have ended, or of this one, oldest first.
