@@ -175,6 +175,10 @@ changelog: ## write the fragments in changes/ into CHANGELOG.md, for a release
 docs: $(READY) ## write the tables that come from the catalog and the code
 	$(BIN)/python docs/generate.py
 
+.PHONY: session
+session: $(READY) ## record the terminal session of the README again: docs/pictures/session.svg
+	$(BIN)/python docs/session.py
+
 .PHONY: site
 site: $(READY) ## build the documentation into site/, strictly
 	$(BIN)/mkdocs build --strict --site-dir site

@@ -51,6 +51,8 @@ FILES = (
     "docs/reference/config.md",
     "docs/reference/errors.md",
     "docs/reference/events.md",
+    "docs/guides/cost.md",
+    "docs/troubleshooting.md",
 )
 LEVELS = ("off", "low", "medium", "high", "xhigh", "max")
 SHOWN = (
@@ -442,6 +444,8 @@ BLOCKS: dict[str, Callable[[], str]] = {
     **runpy.run_path(str(ROOT / "docs" / "rooms.py"))["BLOCKS"],
     **runpy.run_path(str(ROOT / "docs" / "referee.py"))["BLOCKS"],
     **runpy.run_path(str(ROOT / "docs" / "programs.py"))["BLOCKS"],
+    **runpy.run_path(str(ROOT / "docs" / "troubleshooting.py"))["BLOCKS"],
+    **runpy.run_path(str(ROOT / "docs" / "costs.py"))["BLOCKS"],
     "ladder": lambda: ladder(list(SHOWN)),
     "ladder-few": lambda: ladder(list(FEW)),
     "providers": providers,

@@ -1,6 +1,6 @@
 """An agent with functions, an MCP server, and a person who approves what changes something.
 
-pip install 'pondero[mcp]'
+pip install '.[mcp]'
 python examples/agent.py
 python examples/agent.py --offline --yes "Use the add_note tool to note: buy milk."
 """

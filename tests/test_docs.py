@@ -111,3 +111,18 @@ def _sentences(tree):
         text = node.value if isinstance(node, ast.Constant) and id(node) not in docs else None
         if isinstance(text, str) and " " in text:
             yield text
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        _ROOT / "README.md",
+        *sorted((_ROOT / "docs").rglob("*.md")),
+        *sorted((_ROOT / "examples").rglob("*.py")),
+    ],
+    ids=lambda path: path.name,
+)
+def test_no_page_installs_from_an_index_that_does_not_have_it(path):
+    """Until there is a release, `pip install pondero` finds nothing: pages install a checkout."""
+    text = path.read_text("utf-8")
+    assert re.findall(r"pip install (?:-\S+ )*'?pondero\b.*", text) == []

@@ -223,7 +223,7 @@ def call(fresh, tmp_path):
         (["--help"], "ask"),
         (["plan", "claude-opus-5/high"], '"effort": "high"'),
         (["ask", "--offline", "gpt-5.5/low", "What is 17 * 23?"], "391"),
-        (["demo"], "One level, every wire"),
+        (["demo"], "One level, seven APIs"),
         (["sweep", "--help"], "Usage: pondero sweep"),
         (["doctor"], f"pondero {pondero.__version__}"),
     ],

@@ -11,17 +11,22 @@ import pytest
 
 import pondero
 from pondero.cli.app import run
+from pondero.client import load_catalog
 from pondero.emulator import Emulator
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
 ELSEWHERE = {
+    "make demo": ("tests/test_package.py", '(["demo"]'),
     "uv tool install": ("tests/test_package.py", "def fresh("),
     "pip install": ("tests/test_package.py", "def fresh("),
     "pondero launch claude": ("tests/cli/gateway/test_launch.py", '"claude"'),
     "pondero chat": ("tests/tui/test_program.py", '"chat"'),
 }
 """How lines begin that need another program, an index or a screen, and what tests stand for them."""
+
+NEEDS = {"chat": "tui", "serve": "gateway", "launch": "gateway", "emulate": "server"}
+"""Which extra a verb needs; tests/test_package.py tries each without it."""
 
 
 def blocks(language):
@@ -47,11 +52,12 @@ def test_it_is_short_and_its_parts_stand_in_their_order():
     assert len(README.splitlines()) < 150
     said = ["Install", "Try it", "In your code", "In your tools", "In your terminal"]
     assert re.findall(r"^## (.*)$", README, re.MULTILINE) == [*said, "Documentation"]
-    top = README.partition("## Install")[0]
-    assert "$ pondero plan " in top
-    assert "<!-- ladder -->" in top
+    parts = ["**One dial", "<!-- ladder -->", "**A level is a share", "$ pondero plan "]
+    parts += ["](docs/pictures/session.svg)", "## Install", "make demo"]
+    places = [README.index(part) for part in parts]
+    assert places == sorted(places)
     terminal = README.partition("## In your terminal")[2].partition("\n## ")[0]
-    assert len(re.findall(r"^!\[", terminal, re.MULTILINE)) == 3
+    assert len(re.findall(r"^!\[", terminal, re.MULTILINE)) == 2
 
 
 def test_it_names_no_address_that_is_a_stand_in():
@@ -88,7 +94,7 @@ def test_a_command_prints_what_is_printed(block, offline, capsys, monkeypatch):
 @pytest.mark.parametrize("line", [line for line in RUN_HERE if not line.startswith("export ")])
 def test_a_command_line_works(line, offline, capsys):
     program, *words = shlex.split(line, comments=True)
-    assert program == "pondero"
+    assert program in ("pondero", ".venv/bin/pondero")
     assert run(words) == 0
     assert capsys.readouterr().out
 
@@ -109,5 +115,39 @@ def test_a_line_that_is_not_run_here_is_in_the_readme_and_its_tests_are_there(st
 def test_the_extras_that_are_installed_are_there():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     named = {each for line in LINES for each in re.findall(r"'\.\[(.*?)\]'", line)}
-    assert named == {"tui,gateway,prices"}
-    assert {"tui", "gateway", "prices"} <= set(project["optional-dependencies"])
+    assert named == {"tui,gateway,server,prices"}
+    extras = set(named.pop().split(","))
+    assert extras <= set(project["optional-dependencies"])
+    verbs = set(re.findall(r"\bpondero ([a-z]+)\b", README))
+    assert {"chat", "serve", "emulate"} <= verbs
+    assert {NEEDS[verb] for verb in verbs & set(NEEDS)} <= extras
+
+
+def test_from_the_clone_to_the_first_answer_there_are_two_commands():
+    first, *_ = blocks("sh")
+    demo, ask = first.splitlines()
+    assert demo.startswith("make demo")
+    assert shlex.split(ask)[:3] == [".venv/bin/pondero", "ask", "--offline"]
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/guides/levels.md"])
+def test_the_figures_of_fixed_budgets_are_those_that_are_sent(page):
+    text = (ROOT / page).read_text("utf-8")
+    assert "budgets=fixed" in text
+    sent = [
+        pondero.plan("claude-sonnet-4-5", level, policy={"budgets": "fixed"}).budget
+        for level in ("low", "medium", "high")
+    ]
+    low, medium, high = (f"{each:,}" for each in sent)
+    assert re.search(rf"{low}, {medium} and {high}\s+tokens", text)
+
+
+def test_a_level_is_a_share_of_the_range_where_an_api_takes_numbers():
+    """The sentence next to the table, by the model of the table that takes numbers and has room."""
+    allowed = load_catalog().entry("gemini-2.5-pro").capability.budget
+    shares = [
+        pondero.plan("gemini-2.5-pro", level).budget / allowed.max
+        for level in ("low", "medium", "high")
+    ]
+    assert [round(3 * share, 1) for share in shares] == [1, 2, 3]
+    assert pondero.plan("gemini-2.5-pro", 8_000).budget == 8_000

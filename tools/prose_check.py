@@ -1,6 +1,7 @@
 """Counts phrases that are not plain English in our prose, and fails above a limit.
 
-It reads docstrings, comments and messages in ``src``, the docs and the console's pages. ``make
+It reads docstrings, comments, help texts and messages in ``src``, the docs and the console's
+pages. ``make
 lint`` runs it. The limits are in ``limits.toml`` next to it and only go down; a phrase without a
 line there has the limit 0. ``--list PHRASE`` prints every hit of one phrase.
 """
@@ -107,6 +108,11 @@ PHRASES = {
         2,
         r"\bsomebody( else)?('s)?\b|\bnobody\b|\beverybody\b",
         "another program; no one; all",
+    ),
+    "came-of": _make(
+        2,
+        r"\btold in words\b|\b(came|comes|come) of (it|them|this|that)\b|\bbecame of\b",
+        "sent as text; the result",
     ),
     "money": _make(2, r"(?<![\w\".])money\b(?![(\":.\w])", "cost"),
 }

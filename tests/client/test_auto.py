@@ -59,7 +59,7 @@ def test_a_broken_calibration_is_an_error_in_one_sentence(config_dir):
     adopt("sums")
     (config_dir / "calibrations" / "sums.json").write_text("{")
     for said in ("auto:sums", "claude-opus-5/auto:sums"):
-        with pytest.raises(BadConfig, match="is no calibration"):
+        with pytest.raises(BadConfig, match="is not a calibration"):
             pondero.plan(said)
 
 
@@ -119,5 +119,5 @@ def test_completion_offers_auto_where_something_was_adopted():
 @pytest.mark.parametrize("models", [["claude-opus-5/auto"], ["auto:sums"], ["claude-opus-5"]])
 def test_a_sweep_over_auto_is_refused(models):
     adopt("sums", "low")
-    with pytest.raises(UsageError, match="a sweep finds what"):
+    with pytest.raises(UsageError, match="a sweep cannot measure"):
         arms_of(models, "auto,low")

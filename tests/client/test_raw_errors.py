@@ -39,8 +39,8 @@ def test_the_dial_names_the_form_of_a_model_and_of_a_provider():
         ("hello", r"use pondero.Message\('user', \(pondero.Text\('hello'\),\)\)"),
         (("hello",), r"use pondero.Message\('user', \(pondero.Text\('hello'\),\)\)"),
         (("x" * 99,), r"pondero.Text\('x{40}\.\.\.'\)"),
-        (None, "a message is made of parts, and NoneType is none"),
-        ([pondero.Text("a"), 3], "a message is made of parts, and int is none"),
+        (None, "a message is made of parts; NoneType is not a part"),
+        ([pondero.Text("a"), 3], "a message is made of parts; int is not a part"),
         (pondero.Text("a"), r"are a tuple; use \(part,\)"),
     ],
 )
@@ -56,10 +56,10 @@ def test_a_message_takes_a_tuple_or_a_list_of_parts():
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_value_that_is_no_json_is_named_by_its_place(client, model):
-    with pytest.raises(BadParameter, match=r"extras\['a'\]\[1\]\['b'\] is no JSON: object"):
+    with pytest.raises(BadParameter, match=r"extras\['a'\]\[1\]\['b'\] is not JSON: object"):
         client.ask(model, "hi", extras={"a": [1, {"b": object()}]})
     tool = pondero.Tool("f", "", {"type": "object", "properties": {"x": {"default": object()}}})
-    with pytest.raises(BadParameter, match=r"tools\['f'\].parameters.* is no JSON: object"):
+    with pytest.raises(BadParameter, match=r"tools\['f'\].parameters.* is not JSON: object"):
         client.ask(model, "hi", tools=[tool])
 
 
@@ -69,5 +69,7 @@ def test_a_call_whose_arguments_are_no_json_is_named_by_its_id(client):
         pondero.Message("assistant", (pondero.canon.ToolCall("c1", "f", {"x": object()}),)),
         pondero.Message("user", (pondero.canon.ToolResult("c1", (pondero.Text("3"),)),)),
     ]
-    with pytest.raises(BadParameter, match=r"arguments of the call 'c1'\['x'\] is no JSON: object"):
+    with pytest.raises(
+        BadParameter, match=r"arguments of the call 'c1'\['x'\] is not JSON: object"
+    ):
         client.ask("gpt-5.5", past)

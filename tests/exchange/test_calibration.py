@@ -154,7 +154,7 @@ def test_what_a_calibration_lacks_is_part_of_its_evidence():
 
 
 def test_the_calibration_that_was_named_and_is_broken_is_an_error_and_another_one_is_not():
-    broken = {"bad": "bad.json is no calibration: it is empty"}
+    broken = {"bad": "bad.json is not a calibration: it is empty"}
     with pytest.raises(BadConfig, match="it is empty"):
         planned("auto:bad", broken=broken)
     assert planned("auto", calibration(), broken=broken).level == "low"

@@ -39,6 +39,17 @@ def list_models() -> list[str]:
     return [model for key, model in sorted(found.items(), key=lambda item: not item[0][2])]
 
 
+def list_families() -> list[str]:
+    """Return a model of every family in every API that it is served in."""
+    catalog = load_catalog()
+    found: dict[tuple[str, str, bool], str] = {}
+    for model in list_models():
+        entry = catalog.entry(model)
+        key = (entry.provider.dialect, entry.family, entry.takes_level_turns)
+        found.setdefault(key, model)
+    return list(found.values())
+
+
 def list_inside_models() -> list[str]:
     """Return every model of the catalog that takes a level inside the conversation."""
     catalog = load_catalog()
@@ -108,7 +119,7 @@ class Conversation:
         self.requests.append(
             SentRequest(
                 self._plan,
-                tuple(map(msgspec.json.encode, said)),
+                tuple(msgspec.json.encode(without_breakpoints(each)) for each in said),
                 repr(sorted(stated.items())).encode(),
                 read_level(request),
             )
@@ -148,6 +159,19 @@ def read_level(request: HttpRequest) -> str | None:
         raise AssertionError(f"{request.url}: {no.response.body.decode()}") from None
     intent = accepted.intent
     return "off" if intent.kind == "off" else intent.level
+
+
+def without_breakpoints(value: Json) -> Json:
+    """Return a part of a body without its cache breakpoints, which move with every turn."""
+    if isinstance(value, list):
+        return [without_breakpoints(each) for each in value]
+    if isinstance(value, dict):
+        marks = ("cache_control", "prompt_cache_breakpoint")
+        kept = {key: without_breakpoints(value[key]) for key in value if key not in marks}
+        if (texts := kept.get("content")) and isinstance(texts, list) and len(texts) == 1:
+            kept["content"] = texts[0].get("text", texts)  # a text, with or without its list
+        return kept
+    return value
 
 
 def _get(body: Json, path: tuple[str, ...]) -> Json:

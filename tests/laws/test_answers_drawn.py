@@ -11,7 +11,8 @@ from textual.containers import Vertical, VerticalScroll
 from textual.pilot import Pilot
 
 from pondero.tui._screen.app import ChatApp
-from pondero.tui._screen.widgets.views import AnswerView, document
+from pondero.tui._screen.widgets.answer import AnswerView
+from pondero.tui._screen.widgets.visible import document
 from pondero.tui.state import AnswerCell
 
 WIDTHS = (40, 80, 120)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.laws.conversations import (
     Conversation,
     get_weather,
+    list_families,
     list_inside_models,
     list_models,
 )
@@ -51,6 +52,8 @@ def check_levels(talk: Conversation) -> None:
         efforts = load_catalog().entry(sent.plan.model).capability.efforts
         if sent.plan.budget is None and sent.plan.level in efforts:
             assert sent.level == sent.plan.level
+        if sent.plan.level == "off" and sent.plan.will_think is False:
+            assert sent.level == "off"
 
 
 def check_prefixes(talk: Conversation) -> None:
@@ -69,6 +72,44 @@ def test_any_order_of_changes_is_accepted_and_the_last_level_is_in_effect(model,
         take(talk, step)
     check_levels(talk)
     assert str(talk.requests[-1].plan.asked) == str(talk.chat.thinking)
+
+
+TOUR = (
+    *("say", "low", "tools", "max", "save", "say", "off", "say", 8000, "branch", "medium", "say"),
+    *(
+        "away",
+        "low",
+        "tools",
+        "high",
+        "back",
+        "say",
+        "low",
+        "tools",
+        "save",
+        "branch",
+        "max",
+        "say",
+    ),
+)
+"""Levels, and what happens between them; away and back: another model and the first one."""
+
+
+def follow(talk: Conversation, model: str) -> None:
+    away = "gpt-6-sol" if "claude" in model else "claude-opus-5"
+    moves = {"away": ("model", away), "back": ("model", model)}
+    for word in TOUR:
+        step = (word, None) if word in ("say", "tools", "save", "branch") else ("level", word)
+        take(talk, moves.get(str(word), step))
+
+
+@pytest.mark.parametrize("model", list_families())
+def test_every_family_follows_the_level_through_tools_saves_branches_and_other_models(model):
+    talk = Conversation(model, "high", tools=[get_weather])
+    follow(talk, model)
+    check_levels(talk)
+    check_prefixes(talk)
+    last = talk.requests[-1].plan
+    assert (last.model, last.asked) == (load_catalog().entry(model).id, "max")
 
 
 @given(st.sampled_from(INSIDE), st.lists(st.sampled_from(WORDS), min_size=1, max_size=6))

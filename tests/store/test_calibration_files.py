@@ -87,7 +87,7 @@ def test_a_file_that_is_no_calibration_is_refused_in_one_line(folder, raw):
     found = load_calibrations()
     assert list(found.known) == ["good"]
     with pytest.raises(
-        BadConfig, match=r"sums\.json is no calibration: .*; adopt it again"
+        BadConfig, match=r"sums\.json is not a calibration: .*; adopt it again"
     ) as told:
         resolve_auto(OPUS, parse_intent("auto:sums"), policy=Policy())
     assert str(told.value).isprintable()

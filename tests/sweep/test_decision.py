@@ -199,7 +199,7 @@ def test_promptfoo_results_are_arms_by_their_provider(tmp_path) -> None:
         ("question,arm,score\n1,low,7\n", "not from 0 to 1"),
         ("question,arm,score\n1,low,1\n", "only one arm"),
         ("question,arm,score\n", "no scores"),
-        ("question,arm,score,cost\n1,low,1,free\n", "no number of dollars"),
+        ("question,arm,score,cost\n1,low,1,free\n", "not a number of dollars"),
     ],
 )
 def test_an_unfit_file_is_named_with_its_place(tmp_path, text, said) -> None:
@@ -252,7 +252,7 @@ def test_labels_of_no_drawn_share_can_only_forbid_a_recommendation():
 
 def test_labels_that_were_not_drawn_as_said_are_rejected():
     few = list(labelled("0" * 400, lambda row: row.score, share=0.1))
-    with pytest.raises(BadParameter, match="which is no draw of 50 %"):
+    with pytest.raises(BadParameter, match="which is not a draw of 50 %"):
         decide(few, label_share=0.5)
     one_arm = [
         ScoreRow(row.question, row.arm, row.score, label=row.label if row.arm == "low" else None)

@@ -144,7 +144,7 @@ def test_the_reference_is_the_highest_of_the_first_model_or_the_declared_one():
     assert arms[reference_of(arms, None)].name == "anthropic:claude-opus-5/high"
     assert arms[reference_of(arms, "low")].name == "anthropic:claude-opus-5/low"
     assert arms[reference_of(arms, "gpt-5.5/high")].name == "openai:gpt-5.5/high"
-    with pytest.raises(BadParameter, match="'max' is no arm"):
+    with pytest.raises(BadParameter, match="'max' is not an arm"):
         reference_of(arms, "max")
 
 

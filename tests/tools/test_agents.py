@@ -4,6 +4,7 @@ import json
 import sys
 from pathlib import Path
 
+import httpx2
 import pytest
 from msgspec.structs import replace
 
@@ -96,13 +97,20 @@ def test_the_models_of_the_conversations_take_a_level_inside_on_three_apis():
 
 
 @pytest.mark.parametrize("in_band", [True, False])
-def test_an_upstream_without_the_form_is_the_same_model(tmp_path, in_band, monkeypatch):
-    monkeypatch.setenv("PONDERO_CONFIG_DIR", str(tmp_path))
+def test_an_upstream_without_the_form_gets_the_change_at_the_top(tmp_path, in_band):
     with run_services(tmp_path, Setup(upstreams=CHANGED, in_band=in_band)) as services:
-        entry = services.routing.resolve("gpt-6-sol").entries[0]
-        assert entry.id == "openai:gpt-6-sol"
-        own = sorted(file.name for file in tmp_path.glob("providers/*.toml"))
-    assert ("openai-top.toml" in own) is not in_band
+        turns = [ASK, {"role": "assistant", "content": "391"}, ASK]
+        for level, count in (("high", 1), ("low", 3)):
+            body = {"model": "gpt-6-sol", "input": turns[:count], "reasoning": {"effort": level}}
+            url = f"{services.url}/v1/responses"
+            httpx2.post(url, json=body, timeout=120).raise_for_status()
+        last = json.loads(services.requests[-1].body)
+        assert last["reasoning"]["effort"] == ("high" if in_band else "low")
+        assert ("configuration_update" in json.dumps(last)) is in_band
+        assert [each.get("why") for each in services.records()] == [
+            None,
+            "in_band" if in_band else None,
+        ]
 
 
 def test_the_share_is_that_of_the_prompt_before():

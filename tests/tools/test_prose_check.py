@@ -26,6 +26,7 @@ _SENTENCES = {
     "for-people": "A table that is made for people.",
     "for-what": "An error for what is not in the table.",
     "somebody": "A file that somebody else wrote.",
+    "came-of": "The log says what came of it.",
     "money": "It took money and tokens.",
 }
 
@@ -69,6 +70,24 @@ raise KeyError(f"{unsaid} was left unsaid")
     assert sorted(_find(tmp_path, src__pondero__a__py=source)) == [
         ("unsaid", "src", "src/pondero/a.py", number) for number in (3, 7, 8)
     ]
+
+
+def test_help_texts_errors_and_labels_are_read(tmp_path):
+    source = """import click
+
+@click.option("--level", help="The level; unsaid, the highest.")
+def ask(level):
+    raise ValueError(f"{level} is a level that is none")
+"""
+    files = {
+        "src__pondero__cli__ask__py": source,
+        "src__pondero__gateway__console__index__html": "<button>Come in</button>",
+    }
+    assert {(hit[0], hit[2]) for hit in _find(tmp_path, **files)} == {
+        ("unsaid", "src/pondero/cli/ask.py"),
+        ("that-is-none", "src/pondero/cli/ask.py"),
+        ("ceiling", "src/pondero/gateway/console/index.html"),
+    }
 
 
 def test_blocks_and_quotes_of_code_in_a_page_are_not_read(tmp_path):

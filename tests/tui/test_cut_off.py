@@ -4,7 +4,6 @@ import signal
 
 import pytest
 from tests.tui.terminal import running
-from tests.tui.test_program import environment  # noqa: F401 - a fixture
 
 from pondero.store import Threads
 
@@ -21,7 +20,7 @@ def _written(folder, words: str) -> bool:
 
 @pytest.mark.parametrize("name", CODES)
 def test_the_next_chat_offers_the_thread_with_what_came_and_what_was_typed(
-    environment,  # noqa: F811
+    environment,
     tmp_path,
     name,
 ):

@@ -132,7 +132,7 @@ async def test_enter_on_half_a_command_completes_it():
         await chat.press("enter")
         assert chat.app.prompt.text == "/help "
         await chat.press("enter")
-        assert "/model" in cells(chat, NoticeCell)[-1].lines[0]
+        assert "/model" in cells(chat, NoticeCell)[-1].items[0]
 
 
 @pytest.mark.parametrize("key", ["escape", "ctrl+c"])
@@ -298,10 +298,10 @@ async def test_the_palette_has_every_command_and_runs_or_completes_it():
         await chat.press("enter")
         assert "nothing was used yet" in chat.text
         await chat.pilot.press("ctrl+p")
-        await chat.type("another model")
-        await until(chat, "/model NAME[/LEVEL]")
+        await chat.type("how hard")
+        await until(chat, "/thinking LEVEL")
         await chat.press("enter")
-        assert chat.app.prompt.text == "/model "
+        assert chat.app.prompt.text == "/thinking "
 
 
 async def until(chat, words):
@@ -334,7 +334,7 @@ async def test_something_unforeseen_is_a_sentence_and_the_chat_goes_on(monkeypat
 
 
 async def test_the_end_of_an_answer_is_drawn_at_once_however_long_drawing_rests(monkeypatch):
-    monkeypatch.setattr("pondero.tui._screen.widgets.views._BREATH", 3600)
+    monkeypatch.setattr("pondero.tui._screen.widgets.answer._BREATH", 3600)
     words = "one two three four five six seven eight"
     async with stage("claude-opus-5/off") as chat, asyncio.timeout(60):
         chat.gate.hold_at = 3
@@ -367,3 +367,27 @@ async def test_the_end_of_an_answer_does_not_move_what_is_being_read():
         assert cells(chat, AnswerCell)[0].text.endswith("number 59")
         assert chat.app.page.scroll_y == place
         assert chat.text.splitlines()[:10] == before.splitlines()[:10]
+
+
+@pytest.mark.parametrize(
+    ("model", "line", "said"),
+    [
+        ("claude-opus-5", "/model claude-opus-5/low", "Enter: cache kept"),
+        ("claude-opus-5", "/thinking low", "Enter: cache kept"),
+        ("claude-sonnet-4-5", "/thinking low", "tokens written again"),
+        ("claude-opus-5", "/thinking nonsense", "Enter sends"),
+        ("claude-opus-5", "/thinking high", "Enter sends"),
+    ],
+)
+async def test_the_frame_says_what_a_switch_does_to_the_cache_before_enter(model, line, said):
+    async with stage(f"{model}/high") as chat:
+        await chat.type(line)
+        assert "Enter sends" in str(chat.app.prompt.border_subtitle)  # nothing was asked yet
+        chat.app.prompt.put("")
+        await chat.type("say hi")
+        await chat.press("enter")
+        await chat.type(line)
+        assert said in str(chat.app.prompt.border_subtitle)
+        assert chat.app.state.plan.level == "high"
+        chat.app.prompt.put("")
+        assert "Enter sends" in str(chat.app.prompt.border_subtitle)

@@ -1,24 +1,9 @@
 """The real program in a terminal, against the emulator."""
 
-import pytest
+from tests.tui.conftest import KEY
 from tests.tui.terminal import running
 
 from pondero.store import Threads
-
-KEY = "sk-" + "ant-planted-0123456789-abcdefghij"  # in two: nothing key-shaped stands in a file
-
-
-@pytest.fixture
-def environment(tmp_path):
-    return {
-        "PATH": "/usr/bin:/bin",
-        "HOME": str(tmp_path),
-        "TERM": "xterm-256color",
-        "LANG": "C.UTF-8",
-        "PONDERO_CONFIG_DIR": str(tmp_path / "config"),
-        "PONDERO_DATA_DIR": str(tmp_path / "data"),
-        "ANTHROPIC_API_KEY": KEY,
-    }
 
 
 def test_a_conversation_from_beginning_to_end_and_again(environment, tmp_path):
@@ -141,9 +126,3 @@ def test_an_unknown_model_or_thread_is_a_sentence_and_no_screen(environment):
     with running("chat", "--resume", "--no-save", environment=environment) as terminal:
         assert terminal.ended() == 2
         assert "--no-save keeps none" in terminal.text.replace("\n", " ")
-
-
-def test_a_dumb_terminal_is_told_what_works_there(environment):
-    with running("chat", environment={**environment, "TERM": "dumb"}) as terminal:
-        assert terminal.ended() == 2
-        assert "'pondero ask' works in it" in terminal.text.replace("\n", "")

@@ -259,7 +259,7 @@ def _make_parts_error(role: str, parts: Any) -> BadParameter:
     if type(wrong) in _KINDS:
         return BadParameter("the parts of a message are a tuple; use (part,)")
     if not isinstance(wrong, str):
-        return BadParameter(f"a message is made of parts, and {type(wrong).__name__} is none")
+        return BadParameter(f"a message is made of parts; {type(wrong).__name__} is not a part")
     short = wrong if len(wrong) <= _SHORT else f"{wrong[:_SHORT]}..."
     fix = f"pondero.Message({role!r}, (pondero.Text({short!r}),))"
     return BadParameter(f"a message is made of parts, not of text; use {fix}")

@@ -71,8 +71,8 @@ class _LazyGroup(CommandGroup):
         'pondero ask claude-opus-5/high "..."    ask; --offline needs no key',
         "pondero plan claude-sonnet-4-5/high     what would be sent, and why",
         "pondero plan gemini-3-pro-preview/off   what off means there",
-        "pondero levels claude-opus-5            the whole ladder of a model",
-        "pondero models --provider google        what is known",
+        "pondero levels claude-opus-5            every level of a model",
+        "pondero models --provider google        the models of a provider",
         "pondero demo                            see it work; no key, no network",
     ),
 )

@@ -14,6 +14,8 @@ from typing import (
     overload,
 )
 
+from msgspec.structs import replace
+
 from ..catalog import Provider
 from ..errors import BadParameter, UsageError
 from ..exchange import (
@@ -23,7 +25,9 @@ from ..exchange import (
     Signing,
     Timeouts,
     Transport,
+    add_cache_breakpoints,
     add_headers,
+    count_cache_breakpoints,
     find_emulator,
     prepare,
 )
@@ -144,6 +148,10 @@ class BaseClient(Generic[T]):
         )
         if attachments:
             check_readable(attachments, entry, policy)
+        if options.get("cache"):
+            request = add_cache_breakpoints(entry, request)
+        if breakpoints := count_cache_breakpoints(entry, request):
+            plan = replace(plan, cache_breakpoints=breakpoints)
         prepared = prepare(
             entry,
             request,

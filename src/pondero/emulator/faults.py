@@ -191,7 +191,7 @@ def check_pause(piece: Pause | Break, timeouts: Timeouts) -> float:
     if isinstance(piece, Break):
         raise Unreachable("the connection broke before the answer was complete")
     if piece.seconds > timeouts.between_bytes:
-        raise Timeout(f"nothing came for {timeouts.between_bytes:g} s")
+        raise Timeout(f"no data came for {timeouts.between_bytes:g} s")
     return piece.seconds
 
 

@@ -110,7 +110,7 @@ class _ControlEndpoints:
         try:
             turns = parse_turns(await request.body())
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            return _make_response({"error": f"this is no turn: {error}"}, status=400)
+            return _make_response({"error": f"this is not a turn: {error}"}, status=400)
         self._emulator.expect(*turns)
         return _make_response({"waiting": len(self._emulator.script)})
 

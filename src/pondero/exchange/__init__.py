@@ -48,7 +48,7 @@ if TYPE_CHECKING:
         with_fields,
         with_list_headers,
     )
-    from .prepare_steps.cache_breakpoints import add_cache_breakpoints
+    from .prepare_steps.cache_breakpoints import add_cache_breakpoints, count_cache_breakpoints
     from .prepare_steps.draft import LevelWindow
     from .prepare_steps.foreign_tools import TextCalls
     from .prepare_steps.history import TURN_ADDED, make_destination, needs_thinking_first
@@ -105,7 +105,7 @@ _NAMES = {
         "apply_plan depth_paths_of fold_path list_stated matches_plan states_only thinking_paths "
         "with_fields with_list_headers"
     ),
-    "prepare_steps.cache_breakpoints": "add_cache_breakpoints",
+    "prepare_steps.cache_breakpoints": "add_cache_breakpoints count_cache_breakpoints",
     "prepare_steps.foreign_tools": "TextCalls",
     "prepare_steps.history": "TURN_ADDED make_destination needs_thinking_first",
     "prepare_steps.draft": "LevelWindow",
@@ -163,6 +163,7 @@ __all__ = [
     "auth_header",
     "can_state_inside",
     "compose",
+    "count_cache_breakpoints",
     "decode",
     "depth_paths_of",
     "describe_evidence",

@@ -14,7 +14,7 @@ def check_encodable(request: Request) -> None:
         for path, each in _iter_leaves(value, place):
             if not _is_encodable(each):
                 kind = type(each).__name__
-                message = f"{path} is no JSON: {kind}; use text, numbers, lists and mappings"
+                message = f"{path} is not JSON: {kind}; use text, numbers, lists and mappings"
                 raise BadParameter(message)
 
 

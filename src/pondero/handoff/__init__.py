@@ -12,6 +12,7 @@ from .adapt_parts import (
     UNSEEN,
     UNTOLD,
     accepts_media,
+    answer_interrupted,
     is_reachable,
 )
 from .destination import Destination, Rejection, holds_other_kind, signature_digest
@@ -44,6 +45,7 @@ __all__ = [
     "View",
     "accepts_media",
     "allows_system_turns",
+    "answer_interrupted",
     "find_loop_start",
     "handoff",
     "holds_other_kind",

@@ -1,7 +1,7 @@
 """Adapts parts to the destination. Our text goes to user messages: models imitate their own."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -84,6 +84,12 @@ def make_interrupted_result(call_id: str) -> ToolResult:
     return ToolResult(call_id, (Text(INTERRUPTED),), error=True)
 
 
+def answer_interrupted(calls: Iterable[ToolCall]) -> Message:
+    """Return a message that says of each call that it was interrupted."""
+    results = (replace(make_interrupted_result(call.id), name=call.name) for call in calls)
+    return Message("user", tuple(results))
+
+
 def _describe(medium: Image | Blob) -> str:
     kind = medium.media_type or "image"
     return kind if medium.data is None else f"{kind}, {len(medium.data):,} bytes"
@@ -105,7 +111,7 @@ UNSEEN = "the destination does not take this kind of medium here"
 _TOLD = "the destination takes no text files: its words go as a text"
 _SPELLING = "this is the registered spelling of the same type"
 UNREADABLE = "only the service that made it can read it"
-RETOLD = "only the service that made it can read it; it is told in words"
+RETOLD = "only the service that made it can read it; it is sent as text"
 HISTORY_LOST = "what was said before it is in it, and only the service that made it can read that"
 
 UNCITED = "the destination cites no documents"

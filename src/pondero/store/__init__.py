@@ -87,7 +87,7 @@ if TYPE_CHECKING:
     from .threads.rows import as_number
     from .threads.salvage import SalvagedThreads, salvage
     from .threads.threads import Threads
-    from .threads.unfinished import TurnJournal, interrupted_result, mark_partial
+    from .threads.turn_log import TurnJournal, mark_partial
     from .tool_servers import (
         ServerLike,
         ToolServer,
@@ -131,7 +131,7 @@ _NAMES = {
     "threads.rows": "as_number",
     "threads.salvage": "SalvagedThreads salvage",
     "threads.threads": "Threads",
-    "threads.unfinished": "TurnJournal interrupted_result mark_partial",
+    "threads.turn_log": "TurnJournal mark_partial",
     "tool_servers": "ServerLike ToolServer expand_variables load_tool_servers resolve_tool_server",
 }
 
@@ -187,7 +187,6 @@ __all__ = [
     "heading",
     "hold_lock",
     "holds_secret",
-    "interrupted_result",
     "is_locked",
     "is_new_notice",
     "keys_file",

@@ -168,7 +168,7 @@ def _read(path: Path, name: str) -> Calibration:
 
 def _wrong(path: Path, why: str) -> BadConfig:
     """Return the error for a file, without its folder: a gateway's clients see it too."""
-    text = escape_controls(f"{FOLDER}/{path.name} is no calibration: {why}").replace("\n", " ")
+    text = escape_controls(f"{FOLDER}/{path.name} is not a calibration: {why}").replace("\n", " ")
     return BadConfig(f"{text}; adopt it again, or remove the file")
 
 
@@ -183,11 +183,11 @@ def _problem(found: Calibration, name: str) -> str:
     if not all(map(math.isfinite, numbers)) or any(each.n < 0 for each in findings):
         return "it has an invalid number"
     if parse_auto(found.model) is not None or not found.model.strip():
-        return f"{found.model!r} is no model"
+        return f"{found.model!r} is not a model"
     try:
         date.fromisoformat(found.date)
     except ValueError:
-        return f"{found.date!r} is no date"
+        return f"{found.date!r} is not a date"
     return ""
 
 

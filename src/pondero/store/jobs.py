@@ -58,6 +58,6 @@ class Jobs(Struct, frozen=True, kw_only=True):
             return text if text in names else fitting[0]
         hint = f"'{self.listed_by}' shows all"
         if fitting:
-            hint = f"{len(fitting)} {self.many} begin so"
+            hint = f"{len(fitting)} {self.many} begin with it"
         message = f"there is no {self.one} {text!r}; {hint}"
         raise BadParameter(message)

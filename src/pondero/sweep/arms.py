@@ -61,7 +61,7 @@ def _arms(
     groups: dict[bytes, list[tuple[str, Plan]]] = {}
     wanted = (level_text,) if level_text is not None else _choose_levels(bare, levels)
     if auto := next((level for level in wanted if parse_auto(level) is not None), None):
-        message = f"a sweep finds what {auto!r} stands for; name levels such as off,low,high"
+        message = f"a sweep cannot measure {auto!r}; name levels such as off,low,high"
         raise UsageError(message)
     for level in wanted:
         planned = plan(bare, level, max_tokens=max_tokens, policy=policy)
@@ -99,7 +99,7 @@ def reference_of(arms: Sequence[Arm], wanted: str | None) -> int:
     if found := find_arms(arms, wanted):
         return found[0]
     names = " ".join(arm.level for arm in arms)
-    message = f"the reference {wanted!r} is no arm of this sweep; use one of {names}"
+    message = f"the reference {wanted!r} is not an arm of this sweep; use one of {names}"
     raise BadParameter(message)
 
 

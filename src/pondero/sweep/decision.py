@@ -158,7 +158,7 @@ def _find_correction(
     expected, spread = share * asked, math.sqrt(share * (1 - share) * asked)
     if abs(len(labelled) - expected) > _UNLIKELY * spread + 1e-9:
         message = (
-            f"{len(labelled):,} of {asked:,} questions have labels, which is no draw of "
+            f"{len(labelled):,} of {asked:,} questions have labels, which is not a draw of "
             f"{100 * share:g} % of them; label what was drawn, or give its share"
         )
         raise BadParameter(message)
@@ -274,7 +274,9 @@ class _Table:
         """
         if reference is not None and reference not in self.arms:
             names = ", ".join(self.arms)
-            message = f"the reference {reference!r} is no arm of these scores; use one of {names}"
+            message = (
+                f"the reference {reference!r} is not an arm of these scores; use one of {names}"
+            )
             raise BadParameter(message)
         prices = self._prices(pilot) or self._prices(range(len(self._questions)))
         if prices is None:

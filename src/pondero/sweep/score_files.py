@@ -134,7 +134,7 @@ def _cost(place: str, given: Json) -> float | None:
         return None
     cost = _number(given)
     if cost is None or not 0 <= cost < 1e9:
-        message = f"{place}: the cost {given!r} is no number of dollars"
+        message = f"{place}: the cost {given!r} is not a number of dollars"
         raise BadParameter(message)
     return cost
 
@@ -159,7 +159,7 @@ def _unzip(path: Path, data: bytes) -> tuple[Json, Iterable[Json]]:
         names = [n for n in archive.namelist() if n.startswith("samples/") and n.endswith(".json")]
         return header, [json.loads(archive.read(name)) for name in names]
     except (KeyError, ValueError, zipfile.BadZipFile, NotImplementedError) as error:
-        message = f"{path} is no log of inspect_ai: {error}"
+        message = f"{path} is not a log of inspect_ai: {error}"
         raise BadParameter(message) from None
 
 

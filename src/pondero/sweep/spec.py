@@ -141,7 +141,7 @@ _LIMITS: dict[str, tuple[Any, str]] = {
 
 
 def from_toml(path: Path) -> tuple[Path, Mapping[str, Json]]:
-    """Return the data's path and the options of a SWEEP.toml; paths are beside the file."""
+    """Return the data's path and the options of a SWEEP.toml; paths are relative to the file."""
     values = rename_options(load_toml(str(path), BadParameter).values)
     data = values.pop("data", None)
     if not isinstance(data, str):

@@ -16,7 +16,7 @@ def cap(capability: Capability, asked: RequestParameters, surface: ParameterRang
     if asked.max_tokens is None:
         return None
     if asked.max_tokens < 0:
-        message = f"max_tokens: {asked.max_tokens} is no number of tokens; use a positive one"
+        message = f"max_tokens: {asked.max_tokens} is not a number of tokens; use a positive one"
         raise BadParameter(message)
     most = max(int(surface.clamp("max_tokens", asked.max_tokens)), capability.min_output or 0)
     return most if capability.max_output is None else min(most, capability.max_output)

@@ -22,8 +22,10 @@ class PlanSources(Struct, frozen=True):
     like: str | None = None
 
 
-class Plan(Struct, frozen=True, kw_only=True):
+class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What was requested, what is sent (``fields``), and every reason for a difference.
+
+    ``cache_breakpoints``: up to how many places of the prompt the service is asked to cache it.
 
     >>> plan = pondero.plan("claude-sonnet-4-5", "high", temperature=0.2)
     >>> plan.fields
@@ -45,6 +47,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     dropped: tuple[str, ...]
     adjustments: tuple[Adjustment, ...]
     facts: PlanSources
+    cache_breakpoints: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as plain JSON values; the keys are a stable contract."""
@@ -74,6 +77,7 @@ def _facts_of(plan: Plan) -> list[tuple[str, str]]:
         ("sent", describe_result(plan)),
         *_label("why", [f"{note.why} ({note.code})" for note in plan.adjustments]),
         ("facts", _describe_sources(plan)),
+        *_label("cache", [_describe_breakpoints(plan)] if plan.cache_breakpoints else []),
         *_label("header", [f"{name}: {value}" for name, value in plan.headers.items()]),
     ]
 
@@ -107,6 +111,11 @@ def _describe_sources(plan: Plan) -> str:
         like = facts.like or plan.family
         return f"inferred from {like}: {facts.source}; checked {facts.checked or 'never'}"
     return f"{facts.source}; {facts.evidence}, checked {facts.checked or 'never'}"
+
+
+def _describe_breakpoints(plan: Plan) -> str:
+    several = "s" if plan.cache_breakpoints > 1 else ""
+    return f"{plan.cache_breakpoints} breakpoint{several}, up to which the prompt is cached"
 
 
 def _cell(text: str) -> str:

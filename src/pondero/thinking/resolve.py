@@ -85,7 +85,7 @@ def _fit_tools(chosen: TargetLevel, case: ResolveContext) -> tuple[TargetLevel, 
     case.note(code, "tools", "asked", None, why)
     if not case.asked.forced:
         return chosen, ("tools",)
-    choice, why = case.asked.tool_choice, "without tools there is none to choose"
+    choice, why = case.asked.tool_choice, "there are no tools to choose from"
     case.note("forced_tool_choice", "tool_choice", choice, None, why)
     return chosen, ("tools", "tool_choice")
 

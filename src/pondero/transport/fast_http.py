@@ -301,7 +301,7 @@ def _translate_error(
     if isinstance(error, aiohttp.ConnectionTimeoutError):
         return Timeout(f"no connection to {host} in time", connected=False)
     if isinstance(error, TimeoutError):
-        return Timeout(f"nothing came from {host} for {seconds:g} s")
+        return Timeout(f"no data came from {host} for {seconds:g} s")
     if isinstance(error, aiohttp.InvalidURL):
         return BadParameter(f"invalid address {url!r}; it begins with http:// or https://")
     if proxy and isinstance(error, _OF_PROXY):

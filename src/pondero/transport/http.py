@@ -331,7 +331,7 @@ def _translate_errors(
         raise Timeout(message, connected=False) from error
     except httpx2.TimeoutException as error:
         waited = request.extensions["timeout"]["read"]
-        message = f"nothing came from {host} for {waited:g} s"
+        message = f"no data came from {host} for {waited:g} s"
         raise Timeout(message) from error
     except httpx2.UnsupportedProtocol as error:
         message = f"invalid address {str(request.url)!r}; it begins with http:// or https://"

@@ -1,6 +1,7 @@
 """The chat on a terminal: the reducer in ``state`` decides; this folder talks, records, draws."""
 
 from ._screen.app import run_chat
+from ._screen.plain import run_plain_chat
 from ._screen.widgets.views import theme_of
 from .session import Session, approve
 from .state import Action, ChatState, DialView, actions, initial_state
@@ -16,5 +17,6 @@ __all__ = [
     "approve",
     "initial_state",
     "run_chat",
+    "run_plain_chat",
     "theme_of",
 ]

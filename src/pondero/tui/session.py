@@ -23,9 +23,12 @@ from ..store import (
     has_prices,
     price_usage,
 )
-from .state import DialView, Word, actions, effects
+from .state import Choice, DialView, Word, actions, effects
 from .thread_writer import ThreadWriter
 
+_MODELS = 60
+"""Models that are listed at once."""
+_MILLION = 1_000_000
 ALL = "all"
 """Stands for every tool among those that are approved."""
 
@@ -48,7 +51,7 @@ async def approve(name: str, arguments: dict[str, Json]) -> bool:
     """Return whether a call of the turn under way may run; ``Tools`` ask it."""
     if (asking := _ASKING.get()) is None:
         return False
-    with asking.recorder.approval():  # the time in which somebody decides is not the model's
+    with asking.recorder.approval():  # the time in which the user decides is not the model's
         return await asking.session.approval(name, arguments, asking.label)
 
 
@@ -115,6 +118,21 @@ class Session:
         """Load the prices in advance: the import takes a third of a second."""
         if self.paid:
             price_usage("", "", Usage(input=1, output=1))
+
+    def find_models(self, words: str) -> tuple[Choice, ...]:
+        """Return the models that have these words, with their levels and prices."""
+        found = self._dial.names(words, most=_MODELS)
+        return tuple(Choice(name, name, self._describe_model(name)) for name in found)
+
+    def _describe_model(self, name: str) -> str:
+        entry = self._dial.entry(name)
+        levels = self._dial.levels(entry.id)
+        said = f"{levels[0]}…{levels[-1]}" if len(levels) > 1 else "".join(levels) or "no level"
+        tokens = ((Usage(input=_MILLION, output=0)), Usage(input=0, output=_MILLION))
+        prices = [price_usage(entry.provider.name, entry.model, each) for each in tokens]
+        if None in prices:
+            return said
+        return f"{said}  ${prices[0]:.2f}/${prices[1]:.2f} per M"
 
     async def aclose(self) -> None:
         """Close every connection."""
@@ -227,12 +245,13 @@ class Session:
     def handoff(self, move: effects.Handoff) -> actions.HandedOff:
         """Return which parts of the past the other model will not see, and what the move costs."""
         lines = [] if move.same else self._losses(move)
-        cache = self._describe_cache(move)
+        cache = self.describe_cache(move)
         if cache:
             lines.append(f"  Cache: {cache.removeprefix('cache ')}")
         return actions.HandedOff(tuple(lines), cache)
 
-    def _describe_cache(self, move: effects.Handoff) -> str:
+    def describe_cache(self, move: effects.Handoff) -> str:
+        """Return what a move does to the prompt cache, in a few words; empty if nothing."""
         made = (
             None
             if not move.same

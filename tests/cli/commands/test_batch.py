@@ -129,7 +129,7 @@ def test_an_ask_may_hold_what_ends_lines_elsewhere(call, tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("{", "asks.jsonl:1: this is no JSON"), ("3", "a request is a text or an object, not '3'")],
+    [("{", "asks.jsonl:1: invalid JSON"), ("3", "a request is a text or an object, not '3'")],
 )
 def test_a_line_that_is_no_ask_is_named(call, tmp_path, text, words):
     (tmp_path / "asks.jsonl").write_text(text)

@@ -70,7 +70,7 @@ def test_nothing_adopted_is_said_and_a_broken_file_is_named(config_dir, pondero,
     (config_dir / "calibrations" / "bad\x1b[2J.json").write_text("{}")
     _, out, err = call("sweep", "calibrations")
     assert "kind 'proofs'" in out
-    assert "is no calibration" in err
+    assert "is not a calibration" in err
     assert "\x1b[2J" not in err + out
 
 

@@ -192,10 +192,10 @@ def test_a_no_ends_it_and_nothing_more_is_sent(call, questions, paid, answers, s
     [
         (("-m", "ollama:qwen3"), "no price is known for ollama:qwen3; use --allow-unpriced"),
         (("-m", "claude-opus-5", "--budget", "0.5"), "may cost $3.2"),
-        (("-m", "claude-opus-5", "--margin", "500"), "'500' is no margin"),
+        (("-m", "claude-opus-5", "--margin", "500"), "'500' is not a margin"),
         (("-m", "claude-opus-5", "--repeats", "0"), "invalid repeats=0"),
         (("-m", "claude-opus-5", "--judge", "nonsense"), "unknown judge 'nonsense'"),
-        (("-m", "claude-opus-5", "--reference", "huge"), "'huge' is no arm"),
+        (("-m", "claude-opus-5", "--reference", "huge"), "'huge' is not an arm"),
         (("-m", "claude-opus-5", "--cluster", "page"), "no question has the metadata 'page'"),
         (
             ("-m", "claude-opus-5", "--engine", "steam", "--yes", "--continue"),

@@ -80,11 +80,11 @@ def test_a_configuration_names_the_referee_and_every_model(kind, capsys):
     ("arguments", "words"),
     [
         (["http://g", "--front", "converse"], "use messages responses chat gemini interactions"),
-        (["http://g", "--check", "speed"], "there is no such check"),
+        (["http://g", "--check", "speed"], "unknown check"),
         (["http://g", "--model", "a=b"], "NAME=BACK"),
         (["--config", "nginx"], "use urls litellm"),
-        ([], "say where the gateway is"),
-        (["localhost"], "is no address"),
+        ([], "give the URL of the gateway"),
+        (["localhost"], "is not an address"),
         (["http://g", "--header", "x"], "'NAME: VALUE'"),
     ],
 )

@@ -164,3 +164,19 @@ def test_a_name_that_is_too_long_is_not_looked_up(monkeypatch, name):
     with pytest.raises(UnknownModel, match="characters") as caught:
         ALL.resolve(name)
     assert len(str(caught.value)) < 200
+
+
+def test_a_short_name_is_routed_and_allowed_as_the_model_it_means():
+    full = load_catalog().entry("opus").model
+    route = GatewayRoute(match="claude-*", to=("gpt-5.1",))
+    routing = Routing(GatewayConfig(routes=(route,)), load_catalog())
+    for typed in ("opus", "opus/high"):
+        found = routing.resolve(typed)
+        assert (found.name, found.route) == (full, route)
+        assert found.entries[0].model == "gpt-5.1"
+    own = GatewayRoute(match="opus", to=("gpt-5.1",))
+    assert Routing(GatewayConfig(routes=(own,)), load_catalog()).resolve("opus").name == "opus"
+    everything = Routing(GatewayConfig(open=frozenset({"anthropic"})), load_catalog())
+    found = everything.resolve("opus")
+    assert allows(GatewayKey(name="k", hash="", models=("claude-*",)), found)
+    assert not allows(GatewayKey(name="k", hash="", models=("gpt-*",)), found)

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.gateway.asgi import Came, came
 from tests.gateway.upstream import Upstream
+from tests.laws.conversations import without_breakpoints
 
 from pondero.canon import HttpRequest
 from pondero.gateway.config.model import (
@@ -22,6 +23,7 @@ from pondero.gateway.config.model import (
     LevelRules,
     PurposeRule,
     RuleMatch,
+    SpendBudget,
 )
 from pondero.gateway.config.secrets import hash_key
 from pondero.gateway.levels.level_window import REACH
@@ -34,6 +36,7 @@ BACKS = {
     "gpt": ("openai:gpt-6-sol", "medium"),
     "router": ("openrouter:anthropic/claude-opus-5", None),
     "routed gpt": ("openrouter:openai/gpt-6-sol", None),
+    "bound": ("anthropic:claude-sonnet-5-5", "high"),
 }
 WORDS = ("low", "medium", "high", "xhigh", "max")
 LOOK = {"type": "object", "properties": {}}
@@ -124,6 +127,13 @@ class Talk:
         return answer
 
     @property
+    def level(self) -> str | None:
+        """Return the level in effect, as the service reads the last request."""
+        accepted = self.upstream.emulator.read()
+        assert accepted is not None
+        return "off" if accepted.intent.kind == "off" else accepted.intent.level
+
+    @property
     def sent(self) -> "Sent":
         return Sent(json.loads(self.upstream.requests[-1]))
 
@@ -133,7 +143,7 @@ class Sent:
 
     def __init__(self, body):
         turns = body.get("messages", body.get("input"))
-        self.turns = [json.dumps(_without_breakpoints(turn)) for turn in turns]
+        self.turns = [json.dumps(without_breakpoints(turn)) for turn in turns]
         self.top = (body.get("output_config") or body.get("reasoning") or {}).get("effort")
         self.switch = (body.get("thinking") or {}).get("type")
         self.marks = [word for turn in turns if (word := _read_mark(turn)) is not None]
@@ -147,18 +157,6 @@ def _read_mark(turn):
     return (turn.get("output_config") or {}).get("effort")
 
 
-def _without_breakpoints(value):
-    if isinstance(value, list):
-        return [_without_breakpoints(each) for each in value]
-    if isinstance(value, dict):
-        marks = ("cache_control", "prompt_cache_breakpoint")
-        kept = {key: _without_breakpoints(value[key]) for key in value if key not in marks}
-        if (texts := kept.get("content")) and isinstance(texts, list) and len(texts) == 1:
-            kept["content"] = texts[0].get("text", texts)  # a text, with or without its list
-        return kept
-    return value
-
-
 def make_talk(client, back, *, rules=None, keys=(), upstream=None, app=None, key="kk", purposes=()):
     upstream = upstream or Upstream()
     route = GatewayRoute(
@@ -169,7 +167,7 @@ def make_talk(client, back, *, rules=None, keys=(), upstream=None, app=None, key
     return Talk(CLIENTS[client], app=app, upstream=upstream, route="it", key=key)
 
 
-PAIRS = [(client, back) for client in CLIENTS for back in ("claude", "gpt", "router")]
+PAIRS = [(client, back) for client in CLIENTS for back in ("claude", "gpt", "router", "bound")]
 
 
 # -- laws ------------------------------------------------------------------------------------------
@@ -206,10 +204,10 @@ def test_any_order_of_levels_is_accepted_and_the_last_one_counts(client, back, l
             await talk.say(f"Question {number}: what is 17 * 23?", level)
             sent = talk.sent
             if level == "off":
-                assert sent.switch == "disabled" or sent.top == "none"
+                assert sent.switch in ("disabled", "between_tools") or sent.top == "none"
                 assert sent.marks == []
             elif level is not None:
-                assert (sent.marks or [sent.top])[-1] == level
+                assert talk.level == level
             elif sent.marks:
                 assert sent.marks[-1] == BACKS[back][1]
         assert talk.upstream.refusals() == []
@@ -429,26 +427,133 @@ def test_a_client_that_sets_levels_inside_its_conversation_does_it_alone():
     asyncio.run(run())
 
 
-def test_a_tool_loop_stays_whole_when_the_level_changes_in_it():
+class LoopClient(MessagesClient):
+    """A client with a tool: ``result`` is what it answers to the last call, if one is open."""
+
+    tools = ({"name": "look", "description": "Looks.", "input_schema": LOOK},)
+    result: dict[str, Any] | None = None
+
+    def ask(self, text):
+        result, self.result = self.result, None
+        return {"role": "user", "content": [result]} if result else super().ask(text)
+
+    def body(self, turns, level):
+        return {**super().body(turns, level), "tools": self.tools}
+
+    def read(self, answer):
+        for each in answer["content"]:
+            if each["type"] == "tool_use":
+                self.result = {
+                    "type": "tool_result", "tool_use_id": each["id"], "content": "an owl",
+                }  # fmt: skip
+        return super().read(answer)
+
+
+def make_loop(back: str) -> Talk:
+    talk = make_talk("messages", back)
+    talk.client = LoopClient()
+    return talk
+
+
+@pytest.mark.parametrize("back", BACKS)
+@settings(max_examples=min(15, settings().max_examples))
+@given(
+    steps=st.lists(st.tuples(st.booleans(), st.sampled_from(WORDS)), min_size=2, max_size=6),
+)
+def test_a_level_that_changes_in_a_tool_loop_is_in_effect_at_once(back, steps):
     async def run():
-        talk = make_talk("messages", "claude")
-        tools = [{"name": "look", "description": "Looks.", "input_schema": LOOK}]
-        plain = talk.client.body
-        talk.client = type(
-            "WithTools",
-            (MessagesClient,),
-            {"body": lambda _self, turns, level: {**plain(turns, level), "tools": tools}},
-        )()
+        talk = make_loop(back)
+        for number, (calls, level) in enumerate(steps):
+            text = "Look. [emulator: call look {}]" if calls else "What is 17 * 23?"
+            await talk.say(f"{number}: {text}", level)
+            assert talk.level == level
+        assert talk.upstream.refusals() == []
+
+    asyncio.run(run())
+
+
+def test_a_level_that_would_wait_for_the_user_is_stated_at_the_top():
+    async def run():
+        talk = make_loop("claude")
         await talk.say("Look. [emulator: call look {}]", "high")
-        call = next(each for each in talk.turns[-1]["content"] if each["type"] == "tool_use")
-        result = {"type": "tool_result", "tool_use_id": call["id"], "content": "an owl"}
-        talk.client.ask = lambda _text: {"role": "user", "content": [result]}
+        await talk.say("", "low")
+        assert (talk.sent.top, talk.sent.marks) == ("low", [])
+        await talk.say("What is 17 * 23?", "low")
+        assert (talk.sent.top, talk.sent.marks) == ("low", [])
+        await talk.say("What is 17 * 24?", "max")
+        assert (talk.sent.top, talk.sent.marks) == ("low", ["max"])
+        assert talk.upstream.refusals() == []
+
+    asyncio.run(run())
+
+
+def test_thinking_that_is_bound_to_levels_no_longer_sent_is_left_out_from_then_on():
+    async def run():
+        talk = make_talk("messages", "bound")
+        for number, level in enumerate(("high", "low", "off", "max", "low")):
+            answer = await talk.say(f"What is 17 * {number}?", level)
+            assert len(talk.upstream.requests) == number + 1  # none was rejected and repaired
+            withheld = "signature_withheld" in answer.headers.get("x-pondero-adjustments", "")
+            assert withheld is (number >= 2)
+        assert talk.upstream.refusals() == []
+        assert (talk.sent.top, talk.sent.marks) == ("max", ["low"])
+
+    asyncio.run(run())
+
+
+def test_a_client_that_begins_to_set_levels_itself_keeps_what_was_said_before():
+    async def run():
+        talk = make_talk("messages", "bound")
+        await talk.say("What is 17 * 23?", "high")
+        await talk.say("What is 17 * 24?", "low")
+        before = talk.sent.turns
+        for number, level in enumerate(("max", "medium"), 3):
+            own = {"role": "system", "content": [], "output_config": {"effort": level}}
+            talk.turns.append(own)
+            await talk.say(f"What is 17 * {number}?", "xhigh")
+            assert talk.level == level
+            assert talk.sent.turns[: len(before)] == before
+            assert len(talk.upstream.requests) == number  # none was rejected and repaired
+            before = talk.sent.turns
+        assert talk.sent.marks == ["low", "max", "medium"]
+
+    asyncio.run(run())
+
+
+def test_a_tool_that_takes_an_output_config_sets_no_level():
+    async def run():
+        talk = make_loop("claude")
+        await talk.say("What is 17 * 23?", "high")
+        await talk.say('Look. [emulator: call look {"output_config": {"effort": "max"}}]', "low")
         await talk.say("", "low")
         assert (talk.sent.top, talk.sent.marks) == ("high", ["low"])
-        talk.client.ask = MessagesClient().ask
-        await talk.say("What is 17 * 23?", "low")
-        assert (talk.sent.top, talk.sent.marks) == ("high", ["low"])
-        assert talk.upstream.refusals() == []
+        await talk.say("What is 17 * 24?", "medium")
+        assert (talk.sent.top, talk.sent.marks) == ("high", ["low", "medium"])
+        assert talk.level == "medium"
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("back", ["claude", "bound", "gpt"])
+def test_a_lower_retry_of_an_answer_that_was_all_thinking_keeps_the_window(back):
+    secret = "key-of-ann-0123456789"
+    key = GatewayKey("ann", hash_key(secret), budget=SpendBudget(tokens=10_000_000))
+    route = GatewayRoute("it", (BACKS[back][0],), retries=0, on_exhausted="retry")
+    upstream = Upstream()
+    app = App(GatewayContext(GatewayConfig(routes=(route,), keys=(key,)), upstream))
+
+    async def run():
+        talk = Talk(MessagesClient(), app=app, upstream=upstream, route="it", key=secret)
+        for number, level in enumerate(("high", "low")):
+            await talk.say(f"What is 17 * {number}?", level)
+        before, plain = talk.sent.turns, talk.client.body
+        talk.client.body = lambda turns, level: {**plain(turns, level), "max_tokens": 60}
+        await talk.say("What is 17 * 25?", "high")
+        assert len(upstream.requests) == 4
+        assert upstream.emulator.read(2).intent.level == "high"
+        assert talk.level == "medium"
+        assert (talk.sent.top, talk.sent.marks) == ("high", ["low", "medium"])
+        assert talk.sent.turns[: len(before)] == before
 
     asyncio.run(run())
 

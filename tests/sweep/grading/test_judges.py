@@ -178,7 +178,7 @@ def test_a_judge_that_cannot_be_is_refused_before_anything_is_asked(name, tmp_pa
     [
         ("exact", {}, "has no target"),
         ("numeric", {"target": ("many",)}, "no number in its target 'many'"),
-        ("regex", {"target": ("(",)}, "is no regular expression"),
+        ("regex", {"target": ("(",)}, "is not a regular expression"),
         (r"regex:(\d)", {}, "has no target"),
         ("choice", {"target": ("red",)}, "has no choices, and its target 'RED' is no letter"),
         ("choice", {"target": ("0",), "choices": ABC}, "has no choice '0'"),
@@ -188,7 +188,7 @@ def test_a_judge_that_cannot_be_is_refused_before_anything_is_asked(name, tmp_pa
         (
             "model:gpt-5.5",
             {"target": ("4",), "metadata": {"labelled": [{"answer": "4"}]}},
-            "'labelled' that is no list of",
+            "'labelled' that is not a list of",
         ),
     ],
 )

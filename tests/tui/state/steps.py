@@ -64,4 +64,4 @@ def told(state: ChatState) -> str:
     """Return what the chat said last."""
     last = state.page[-1]
     assert isinstance(last, NoticeCell)
-    return "\n".join(last.lines)
+    return "\n".join((*last.items, *last.lines))

@@ -54,7 +54,7 @@ def test_words_said_meanwhile_wait_and_are_sent_in_their_order(chat, dial):
         assert asked == ()
     assert [asked.words for asked in state.queue] == ["and 2?", "/and 3?", "and 4?"]
     state, asked = reduce(state, actions.Unqueued(), dial)
-    assert asked == (effects.RestoreInput("and 4?"),)
+    assert asked == (effects.RestoreInput("and 4?", selected=False),)
     for words in ("and 2?", "/and 3?"):
         state, asked = reduce(state, ended(), dial)
         assert [each.words for each in asked] == [words]

@@ -31,7 +31,7 @@ from .writers import AnswerWriter, exit_code_for, make_writer
         'pondero ask -m claude-opus-5 -a chart.png "What does it show?"',
         'pondero ask "Why is the sky blue?"            with your default model',
         'pondero ask -c "And at dusk?"                 continues the last thread',
-        'pondero ask -c k3f9zq gpt-5.1/low "And you?"  with that one, another model',
+        'pondero ask -c k3f9zq gpt-5.1/low "And you?"  that thread, another model',
         "pondero ask gpt-5.1 --schema 'name, age int' \"Invent a dog\"",
         'pondero ask gpt-5.1 --tool weather.py:forecast "What about Bern?"',
         'pondero ask -m gpt-5.1 -m claude-opus-5 "Is 3,599 prime?"    side by side',

@@ -83,7 +83,7 @@ def _model() -> Iterator[_Option]:
     )  # fmt: skip
     yield click.option(
         "--levels", metavar="LIST", shell_complete=level,
-        help="Levels to compare side by side, as low,high.",
+        help="Levels to compare side by side, such as low,high.",
     )  # fmt: skip
     yield click.option(
         "--offline", is_flag=True, help="Ask the built-in emulator: no key, no network."
@@ -128,7 +128,10 @@ def _answer() -> Iterator[_Option]:
         "--max-tokens", type=int, metavar="N", help="Maximum output tokens, thinking included."
     )
     yield click.option(
-        "--seed", type=int, metavar="N", help="The same seed gives the same answer, where it can."
+        "--seed",
+        type=int,
+        metavar="N",
+        help="The same seed gives the same answer, if the service can.",
     )
 
 

@@ -89,7 +89,8 @@ class AskStart(Struct, frozen=True):
         return chat
 
     def _chat_options(self, options: dict[str, Any]) -> dict[str, Any]:
-        return {"messages": self.messages, "system": self.system or None, **options}
+        ours = {"messages": self.messages, "system": self.system or None}
+        return {**ours, "cache": bool(self.messages), **options}  # most threads have one question
 
     def price(self, usage: Usage) -> str | None:
         """Return the cost of these tokens in dollars; None if unknown."""

@@ -120,7 +120,7 @@ class Approval:
     """Decides about calls: by --approve, else by asking on a terminal, once ``pause`` was called.
 
     ``refused`` are the tools that did not run because there was no terminal. ``wait`` is entered
-    while somebody decides.
+    while the user decides.
     """
 
     def __init__(self, approved: tuple[str, ...], *, asks: bool) -> None:

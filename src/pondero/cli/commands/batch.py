@@ -69,7 +69,7 @@ def batch() -> None:
 @_WAIT
 @click.option("--offline", is_flag=True, help="Ask the built-in emulator; no key, no cost.")
 @click.option("--dry-run", is_flag=True, help="Show what would be sent, and send nothing.")
-@click.option("--yes", is_flag=True, help="Send it without asking you first.")
+@click.option("--yes", is_flag=True, help="Skip the confirmation prompt.")
 @json_option
 def run(
     data: Path, model: str | None, thinking: str | None, output: Path | None, *,
@@ -83,7 +83,7 @@ def run(
     collect' continues after any interruption, even days later.
     """
     if offline and not wait:
-        raise click.UsageError("the emulator forgets when this ends; leave out --no-wait")
+        raise click.UsageError("the emulator keeps nothing after this command; leave out --no-wait")
     if output is not None and not wait:
         raise click.UsageError("--no-wait has no answers yet; give --output to 'batch collect'")
     check_free(output, force=force)
@@ -128,7 +128,7 @@ def list_(*, as_json: bool) -> None:
 @_ID
 @json_option
 def show(id: str, *, as_json: bool) -> None:
-    """Show what is known of a batch; the service is not asked."""
+    """Show the saved state of a batch, without asking the service."""
     from ...batch import BatchFile, find_batch, iter_answers
 
     with BatchFile.open(find_batch(id)) as file:
@@ -163,15 +163,17 @@ def show(id: str, *, as_json: bool) -> None:
 @_WAIT
 @click.option(
     "--send-again", is_flag=True,
-    help="Send what the service may have, and does not show. It may be paid twice.",
+    help="Send requests that the service does not list again. They may be billed twice.",
 )  # fmt: skip
-@click.option("--give-up", is_flag=True, help="Count as lost what the service does not show.")
+@click.option(
+    "--give-up", is_flag=True, help="Count requests that the service does not list as lost."
+)
 @json_option
 def collect(
     id: str, output: Path | None, *, force: bool, wait: bool, send_again: bool, give_up: bool,
     as_json: bool,
 ) -> int:  # fmt: skip
-    """Fetch what has ended of a batch; send what was not sent.
+    """Fetch the answers of a batch, and send unsent requests.
 
     Exits with 0 if every request has an answer.
     """
@@ -194,7 +196,7 @@ def collect(
 def cancel(id: str, *, as_json: bool) -> None:
     """Ask the service to stop a batch.
 
-    What it has answered by then is billed, and can be collected.
+    Answers that exist by then are billed, and can be collected.
     """
     with _open_batch(id) as begun:
         state = begun.cancel()
@@ -243,7 +245,7 @@ def _read_requests(path: Path) -> list[Any]:
             try:
                 ask = json.decode(line)
             except DecodeError as error:
-                raise BadParameter(f"{path}:{number}: this is no JSON: {error}") from None
+                raise BadParameter(f"{path}:{number}: invalid JSON: {error}") from None
             if not isinstance(ask, str | dict):
                 message = f"{path}:{number}: a request is a text or an object, not {line[:40]!r}"
                 raise BadParameter(message)
@@ -337,7 +339,7 @@ def _print_draft(draft: "Draft", *, err: bool, offline: bool) -> None:
     if offline:
         echo("offline: the emulator answers, and nothing is paid", err=err)
     elif price is None:
-        echo("the most it can cost is not known; --max-tokens, or the extra prices, tell", err=err)
+        echo("the maximum cost is unknown; give --max-tokens, or install the extra prices", err=err)
     else:
         words = f"at most ${price['batch']:,.2f} as a batch, ${price['live']:,.2f} live"
         echo(words, err=err)

@@ -36,6 +36,7 @@ _OFFERED = 3
         "pondero chat --resume k3f9zq",
         "pondero chat gpt-5.1/low --system 'Answer in French.'",
         "pondero chat --tool weather.py:forecast --mcp files",
+        "pondero chat --plain                      line by line",
     )
 )
 @click.argument(
@@ -73,6 +74,11 @@ _OFFERED = 3
 )
 @policy_option
 @click.option("--no-save", is_flag=True, help="Do not save this conversation.")
+@click.option(
+    "--plain",
+    is_flag=True,
+    help="Line by line, for screen readers, Emacs and TERM=dumb; the same commands.",
+)
 def chat(
     model: str | None,
     *,
@@ -84,14 +90,17 @@ def chat(
     approved: tuple[str, ...],
     policies: tuple[str, ...],
     no_save: bool,
+    plain: bool,
 ) -> int:
     """Chat with MODEL in the terminal. Type /help for commands."""
-    _check_terminal()
+    plain = plain or _is_dumb()
+    if not plain:
+        _check_terminal()
     _check_textual()
     from ...cassettes import AsyncTap
     from ...client import AsyncClient, Tools
     from ...store import load_settings
-    from ...tui import Session, approve, run_chat, theme_of
+    from ...tui import Session, approve, run_chat, run_plain_chat, theme_of
     from ..ask.tools import function_of
 
     yours = load_settings()
@@ -99,11 +108,12 @@ def chat(
     save = yours.save and not no_save
     if resume is not None and not save:
         said = "--no-save" if no_save else "save = false in config.toml"
-        message = f"--resume needs the threads, and {said} keeps none; take one of them away"
+        message = f"--resume needs saved threads, and {said} saves none; give one of the two"
         raise UsageError(message)
     writer, first = _open_writer(save=save)
     if offline:
-        first = (_report("offline: the built-in emulator answers in its place"), *first)
+        tip = "  it adds, remembers, and writes Markdown: show me a table, a list and some code"
+        first = (_report("offline: the built-in emulator answers in its place", tip), *first)
     if resume is not None:
         first = (*_resume_actions(writer, resume, model), *first)
     tap = AsyncTap(_transport(offline=offline))
@@ -119,26 +129,24 @@ def chat(
         sources={each.__name__: named for named, each in functions.items()},
         approved={*approved, *yours.values.get("tools.approved", ())},
     )
+    state = state.but(unsaved=writer.why_unsaved)
     try:
-        return run_chat(
-            state.but(unsaved=writer.why_unsaved),
-            dial,
-            session,
-            tap=tap,
-            clock=monotonic,
-            first=first,
-            theme=theme_of(os.environ, yours.theme),
-        )
+        if plain:
+            return run_plain_chat(state, dial, session, tap=tap, clock=monotonic, first=first)
+        theme = theme_of(os.environ, yours.theme)
+        return run_chat(state, dial, session, tap=tap, clock=monotonic, first=first, theme=theme)
     finally:
         writer.close()
 
 
 def _check_terminal() -> None:
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
-        raise UsageError("a chat needs a terminal; 'pondero ask' works in pipes")
+        raise UsageError("a chat needs a terminal; use 'pondero chat --plain' or 'pondero ask'")
+
+
+def _is_dumb() -> bool:
     # Windows has no TERM, and its terminals can draw.
-    if os.environ.get("TERM", "ok" if os.name == "nt" else "") in ("", "dumb"):
-        raise UsageError("this terminal cannot draw a chat (TERM=dumb); 'pondero ask' works in it")
+    return os.environ.get("TERM", "ok" if os.name == "nt" else "") in ("", "dumb")
 
 
 def _check_textual() -> None:

@@ -1,4 +1,4 @@
-"""``demo``: levels, wires, tools and a handoff, on the emulator."""
+"""``demo``: levels, APIs, tools and a handoff, on the emulator."""
 
 import shutil
 import textwrap
@@ -25,22 +25,22 @@ _EACH = (
     "bedrock:claude-opus-4",
 )
 _REASONS: tuple[tuple[str, str, dict[str, Any]], ...] = (
-    ("the answer keeps its room", "claude-sonnet-4-5/high", {"max_tokens": 8000}),
-    ("off means off, or says so", "gemini-3-pro-preview/off", {}),
-    ("a model of this morning", "claude-opus-9/high", {}),
+    ("room is kept for the answer", "claude-sonnet-4-5/high", {"max_tokens": 8000}),
+    ("a model that cannot be off", "gemini-3-pro-preview/off", {}),
+    ("a model that is newer than the catalog", "claude-opus-9/high", {}),
 )
 
 
 @click.command()
 def demo() -> None:
-    """See it work: levels, wires, tools, a handoff; no key needed."""
+    """See levels, tools and a handoff at work; no key needed."""
     from ...emulator import Emulator
 
     with Client(transport=Emulator()) as client:
         _title(f"One question, four levels of {_ONE}")
         for level in _LEVELS:
             _show(client.ask(_ONE, _QUESTION, level))
-        _title("One level, every wire: medium")
+        _title("One level, seven APIs: medium")
         for model in _EACH:
             _show(client.ask(model, _QUESTION, "medium"))
         _title("A tool call, turn two, and a handoff")

@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     "-t", "--template", metavar="NAME", shell_complete=completion.template,
     help="A saved template of 'ask': its model, level and options.",
 )  # fmt: skip
-@click.option("--max-tokens", type=int, metavar="N", help="The cap you will send.")
-@click.option("--temperature", type=float, metavar="T", help="The temperature you would send.")
-@click.option("--top-p", type=float, metavar="P", help="The top_p you would send.")
-@click.option("--top-k", type=int, metavar="K", help="The top_k you would send.")
-@click.option("--seed", type=int, metavar="N", help="The seed you would send.")
-@click.option("--tools", is_flag=True, help="The request will carry tools.")
+@click.option("--max-tokens", type=int, metavar="N", help="The max_tokens you will send.")
+@click.option("--temperature", type=float, metavar="T", help="The temperature you will send.")
+@click.option("--top-p", type=float, metavar="P", help="The top_p you will send.")
+@click.option("--top-k", type=int, metavar="K", help="The top_k you will send.")
+@click.option("--seed", type=int, metavar="N", help="The seed you will send.")
+@click.option("--tools", is_flag=True, help="The request has tools.")
 @click.option(
     "--tool-choice",
     default="auto",
@@ -65,8 +65,8 @@ def plan(
 ) -> None:
     """Show what would be sent to MODEL for a level, and why.
 
-    Several models are shown side by side. MODEL, and the level of one that names none, are taken
-    from your settings as 'ask' takes them.
+    Several models are shown side by side. Without MODEL or a level, your settings apply, as for
+    'ask'.
     """
     kept = None if template is None else load_template(template)
     starts = resolve_starts(models, thinking=_parse_thinking(thinking), template=kept)
@@ -93,15 +93,15 @@ def plan(
     )
 )
 @click.argument("models", nargs=-1, metavar="[MODEL]...", shell_complete=completion.model)
-@click.option("--max-tokens", type=int, metavar="N", help="The cap you will send.")
+@click.option("--max-tokens", type=int, metavar="N", help="The max_tokens you will send.")
 @policy_option
-@click.option("--json", "as_json", is_flag=True, help="Print the ladder as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the levels as JSON.")
 def levels(
     models: tuple[str, ...], *, max_tokens: int | None, policies: tuple[str, ...], as_json: bool
 ) -> None:
-    """Show every level of MODEL, and what each becomes there.
+    """Show every level of MODEL, and what each one sends.
 
-    Several models are shown side by side. Your settings say which, if you name none.
+    Several models are shown side by side. Without MODEL, the model of your settings is shown.
     """
     starts, policy = resolve_starts(models), parse_policy(policies)
     ladders = [ladder(_name(start), max_tokens=max_tokens, policy=policy) for start in starts]

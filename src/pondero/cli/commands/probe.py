@@ -32,13 +32,17 @@ _COLOURS = {"live": "green", "deaf": "red", "partly": "yellow", "undecided": "ye
     )
 )
 @click.argument("model", metavar="MODEL", shell_complete=completion.model)
-@click.option("--levels", metavar="LIST", help="Levels to compare, as low,high. 'off' is tested.")
+@click.option(
+    "--levels", metavar="LIST", help="Levels to compare, such as low,high. 'off' is tested too."
+)
 @click.option(
     "--questions", type=click.Path(path_type=Path), metavar="FILE",
     help="Your own questions: one on each line, or JSONL with the field input.",
 )  # fmt: skip
 @click.option("--max-cost", type=float, metavar="USD", help="Stop before it costs more than this.")
-@click.option("--base-url", metavar="URL", help="Where the model's provider is, if elsewhere.")
+@click.option(
+    "--base-url", metavar="URL", help="The provider's base URL, if it is not the usual one."
+)
 @click.option("--discover", is_flag=True, help="Find the fields that an unknown model takes.")
 @click.option("--write", is_flag=True, help="With --discover: add the row to your models.toml.")
 @click.option("--offline", is_flag=True, help="Ask the built-in emulator.")
@@ -52,7 +56,7 @@ def probe(model: str, *, write: bool, discover: bool, as_json: bool, **options: 
     """Test whether a model's levels have an effect on this route.
 
     It asks short questions at several levels, compares how much the model thinks, and stops when
-    the answer is known. It says first what it can cost at most.
+    the answer is known. First it says the most that it can cost.
 
     Exit 0: live; 1: deaf, partly live, or off is not off; 2: undecided; 3: it could not ask.
     """

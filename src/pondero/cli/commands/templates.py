@@ -51,7 +51,7 @@ _NAME = click.argument("name", shell_complete=complete_template)
     ),
 )
 def templates() -> None:
-    """Save questions that you ask again and again."""
+    """Save prompts that you use again and again."""
 
 
 @templates.command(
@@ -94,7 +94,7 @@ def show(name: str, *, as_json: bool) -> None:
 )
 @_NAME
 def edit(name: str) -> None:
-    """Open a template in your editor, or take a new one from a pipe.
+    """Open a template in your editor, or read a new one from a pipe.
 
     It is created if missing, and checked afterwards.
     """

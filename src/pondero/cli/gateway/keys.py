@@ -148,9 +148,9 @@ def _with_gateway(file: str | None, act: "Callable[[KeyRing], Awaitable[None]]")
 @keys.command("rotate", epilog=examples("pondero keys rotate"))
 @config_option
 def rotate_secret(*, file: str | None) -> None:
-    """Make a new secret for the gateway's envelopes, without a restart.
+    """Make a new secret for signature envelopes, without a restart.
 
-    The gateway encrypts what it gives clients to keep. Envelopes made with older secrets still
+    The gateway encrypts the signatures that clients store. Envelopes made with older secrets still
     open.
     """
     from ...gateway import load_config, rotate_envelope_secret
@@ -191,7 +191,7 @@ def remove(*, provider: str, gateway: bool, file: str | None) -> int:
 @keys.command(
     epilog=examples(
         "pondero keys create --gateway ci                     shows both",
-        "pondero keys create --gateway ci >> gateway.toml     shows the key alone",
+        "pondero keys create --gateway ci >> gateway.toml     shows only the key",
     )
 )
 @click.option("--gateway", is_flag=True, required=True, help="A key for clients of the gateway.")
@@ -202,7 +202,8 @@ def remove(*, provider: str, gateway: bool, file: str | None) -> int:
 def create(*, name: str, gateway: bool, admin: bool, metrics: bool, expires: str | None) -> None:  # noqa: ARG001 - there are no other keys to create
     """Create a key for clients of the gateway; it is shown once.
 
-    NAME says whose it is. The lines for gateway.toml, which are printed too, have its hash alone.
+    NAME says whose key it is. It also prints the lines for gateway.toml, which contain only the
+    key's hash.
     """
     from msgspec import json
 

@@ -40,7 +40,7 @@ def _names(_context: click.Context, _parameter: click.Parameter, typed: str) -> 
     "--model",
     metavar="MODEL[/LEVEL]",
     shell_complete=model_names,
-    help="The model that answers, whatever the client asks for; a level overrules the client's.",
+    help="The model that answers every request. A level here overrides the client's.",
 )
 @config_option
 @click.option(
@@ -53,8 +53,8 @@ def launch(
     """Run a client, such as Claude Code, on any model.
 
     CLIENT is claude, codex, gemini, opencode, pi, aider or llm. A gateway starts on a free port
-    with a key of its own and ends with the client, whose own settings are left alone. Arguments
-    after -- go to the client.
+    with its own key, and stops when the client ends. The client's own settings do not change.
+    Arguments after -- go to the client.
     """
     from pathlib import Path
     from tempfile import TemporaryDirectory

@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     )
 )
 @click.argument("run", metavar="RUN")
-@click.option("--as", "name", required=True, metavar="NAME", help="What auto:NAME will say.")
+@click.option("--as", "name", required=True, metavar="NAME", help="The name, to use as auto:NAME.")
 @click.option(
     "--level",
     metavar="LEVEL",
-    help="Adopt this level; what it lacks for a recommendation is kept with it.",
+    help="Adopt this level, even if it is not recommended; the reasons are saved with it.",
 )
 @click.option(
     "--by-kind",
     is_flag=True,
-    help="Give each metadata.kind its own level, where its questions decide one.",
+    help="Give each metadata.kind its own level, if its questions decide one.",
 )
-@click.option("--judge", metavar="KIND[:ARG]", help="As another judge has graded it.")
+@click.option("--judge", metavar="KIND[:ARG]", help="Use the grades of this judge.")
 @click.option("--force", is_flag=True, help="Replace a calibration of this name.")
 @json_option
 def adopt(
@@ -49,8 +49,8 @@ def adopt(
 ) -> None:
     """Save what a run recommends as NAME, for auto and auto:NAME.
 
-    MODEL/auto takes what was adopted last for the model, MODEL/auto:NAME this one, and auto:NAME
-    alone its model too.
+    MODEL/auto uses the level that was adopted last for the model, MODEL/auto:NAME the one of that
+    name. auto:NAME alone also chooses the model.
     """
     from msgspec import to_builtins
 
@@ -84,7 +84,7 @@ def _may_replace(path: "Path") -> bool:
 @click.command(epilog=examples("pondero sweep calibrations", "pondero sweep calibrations --json"))
 @json_option
 def calibrations(*, as_json: bool) -> None:
-    """List what was adopted for auto, the newest first."""
+    """List the adopted levels (calibrations), newest first."""
     from msgspec import to_builtins
 
     from ...store import load_calibrations
@@ -99,7 +99,7 @@ def calibrations(*, as_json: bool) -> None:
     for each in newest:
         print_calibration(each)
     if not newest:
-        echo("nothing is adopted yet; 'pondero sweep adopt RUN --as NAME' does", err=True)
+        echo("nothing is adopted yet; use 'pondero sweep adopt RUN --as NAME'", err=True)
 
 
 @click.command(epilog=examples("pondero sweep forget sums"))

@@ -30,7 +30,7 @@ class MarginType(click.ParamType[float]):
             given = -1.0
         share = given / 100 if given >= 1 else given
         if not 0 < share < 1:
-            self.fail(f"{value!r} is no margin; use points such as 5", param, ctx)
+            self.fail(f"{value!r} is not a margin; use points such as 5", param, ctx)
         return share
 
 
@@ -55,7 +55,7 @@ class MarginType(click.ParamType[float]):
 )  # fmt: skip
 @click.option(
     "--pilot", type=click.IntRange(min=0), default=20, metavar="N",
-    help="Questions that are not bet on, at most a quarter of the pool. Default: 20.",
+    help="Questions that the decision does not use, at most a quarter of the pool. Default: 20.",
 )  # fmt: skip
 @click.option(
     "--reference", metavar="ARM", help="The arm to compare with. Default: the dearest, or the last."
@@ -84,7 +84,7 @@ def decide(
     expect: str | None,
     as_json: bool,
 ) -> int:
-    """Decide which arm is enough by scores of any tool.
+    """Decide which arm is enough from the scores of any tool.
 
     FILE is CSV or JSONL with the fields question, arm and score (0 to 1; empty if the answer is
     missing), and optionally cost, kind, cluster and label (people's score); or an inspect log
@@ -106,7 +106,7 @@ def decide(
     )
     if expect is not None and all(each.arm != expect for each in found.arms):
         names = ", ".join(each.arm for each in found.arms)
-        message = f"--expect {expect!r} is no arm of these scores; use one of {names}"
+        message = f"--expect {expect!r} is not an arm of these scores; use one of {names}"
         raise click.UsageError(message)
     if as_json:
         print_json(found.to_json())

@@ -29,8 +29,8 @@ _BUDGET = click.option(
 def extend(name: str, data: Path, *, budget: float | None, yes: bool, as_json: bool) -> int:
     """Add questions to a run, and continue it.
 
-    They are drawn in an order of their own and follow those that are there. The capital of the arm
-    that was not decided yet stays, and so does the error of one in 20.
+    The new questions follow the old ones, in a random order of their own. The arm that is not
+    decided yet keeps its capital, so the error stays one in 20.
     """
     from ...sweep import Run, extend_run, find_run
 
@@ -49,7 +49,7 @@ def extend(name: str, data: Path, *, budget: float | None, yes: bool, as_json: b
 def add_arm(name: str, arm: str, *, budget: float | None, yes: bool, as_json: bool) -> int:
     """Add an arm to a run, and continue it.
 
-    The arm gets only the capital that the others leave, so that the error stays one in 20.
+    The new arm gets the capital that the others have left, so the error stays one in 20.
     """
     from ...sweep import Run, add_run_arm, find_run
 
@@ -64,7 +64,7 @@ def add_arm(name: str, arm: str, *, budget: float | None, yes: bool, as_json: bo
 @click.argument("data", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE")
 @json_option
 def label(name: str, data: Path, *, as_json: bool) -> int:
-    """Save people's labels of a run's answers.
+    """Save human labels for a run's answers.
 
     FILE has question, arm and right (true or false, or a score), as 'sweep export --labels' writes
     it. With --label-share they correct the judge; else they show whether it favours an arm.
@@ -84,9 +84,9 @@ def label(name: str, data: Path, *, as_json: bool) -> int:
 @_RUN
 @json_option
 def decide_now(name: str, *, as_json: bool) -> int:
-    """End a run by the answers that it has.
+    """End a run, and decide by the answers so far.
 
-    A level that has been shown to be enough by now is recommended, else the reference stays.
+    If a level has been shown to be enough, it is recommended; otherwise the reference stays.
     """
     from ...sweep import Run, compute_results, find_run
 
@@ -103,8 +103,8 @@ def decide_now(name: str, *, as_json: bool) -> int:
 def release(name: str) -> None:
     """Stop counting lost requests against the budget.
 
-    A request that was in flight when its process ended may have been charged, so its most counts as
-    spent. Release it once the bill shows that it was free.
+    A request that was in flight when its process ended may have been charged, so the most that it
+    can have cost counts as spent. Release it once the bill shows that it was free.
     """
     from ...sweep import Run, find_run, format_cost, make_engine
 
@@ -138,7 +138,7 @@ def _continue(found: "Run", *, yes: bool, as_json: bool) -> int:
 @_YES
 @json_option
 def check(name: str, *, questions: int, yes: bool, as_json: bool) -> int:
-    """Ask a few questions to see whether a calibration holds.
+    """Ask a few questions to see whether a calibration still holds.
 
     Exit 0 if it does; 1 if another model answers now, or the answers are shown to be worse.
     """

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ...sweep import SweepResults
 
 _RUN = click.argument("name", metavar="RUN")
-_JUDGE = click.option("--judge", metavar="KIND[:ARG]", help="As another judge has graded it.")
+_JUDGE = click.option("--judge", metavar="KIND[:ARG]", help="Use the grades of this judge.")
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 
@@ -28,10 +28,10 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 @_JUDGE
 @force_option
 def report(name: str, *, html: Path, judge: str | None, force: bool) -> None:
-    """Write what a run found as a single HTML page.
+    """Write the results of a run as one HTML page.
 
     It has the recommendation in words, accuracy against thinking tokens, cost and latency, every
-    question with who got it right, what was sent, and the method. It works while a run goes on.
+    question with who got it right, what was sent, and the method. It works while the run continues.
     """
     check_free(html, force=force)
     _write_report(_load_results(name, judge), html)

@@ -140,7 +140,7 @@ def _passes_gate(driver: "Runner", begun: "Run", *, asks: bool) -> bool:
 def _continues(*, yes: bool) -> bool:
     """Return whether the user continues past the gate; without a terminal, not."""
     if yes or sys.stdin is None or not sys.stdin.isatty():
-        echo("the sanity gate stops the run here; --continue goes on", err=True)
+        echo("the sanity gate stops the run here; add --continue to run it anyway", err=True)
         return False
     import click
 

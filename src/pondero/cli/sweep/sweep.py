@@ -75,7 +75,7 @@ def _options(command: Command) -> Command:
                 shell_complete=complete_model,
             ),
             click.option(
-                "--levels", metavar="all|LIST", help="Levels to compare, as off,low,high."
+                "--levels", metavar="all|LIST", help="Levels to compare, such as off,low,high."
             ),
             click.option(
                 "--judge", metavar="KIND[:ARG]",
@@ -104,14 +104,14 @@ def _options(command: Command) -> Command:
             ),
             click.option(
                 "--pilot", type=int, metavar="N",
-                help="Questions to every arm first, which are not bet on. Default: 20.",
+                help="Questions to every arm first, not used in the decision. Default: 20.",
             ),
             click.option(
                 "--once", is_flag=True, default=None,
-                help="Test a pool of at most 300 one single time, at its end.",
+                help="Decide once, after all questions; for at most 300 questions.",
             ),
             click.option(
-                "--fresh", is_flag=True, default=None, help="Reuse no answer of an earlier run."
+                "--fresh", is_flag=True, default=None, help="Do not reuse answers of earlier runs."
             ),
             click.option(
                 "--continue", "past_gate", is_flag=True, default=None,
@@ -132,7 +132,7 @@ def _options(command: Command) -> Command:
             ),
             click.option(
                 "--label-share", type=float, metavar="SHARE",
-                help="Have people label this share of the questions, to correct the judge.",
+                help="The share of questions that people label, to correct the judge.",
             ),
             click.option(
                 "--offline", is_flag=True, default=None,
@@ -167,8 +167,8 @@ def run(
     """Ask the questions of DATA, and say which level is enough.
 
     DATA is JSONL, JSON, CSV or TSV with the fields input and target, and optionally id, choices and
-    metadata; other tools' names for them, as question and answer, are read too.
-    A SWEEP.toml has the same options by their names, and data. Answers are saved on disk as they
+    metadata; the names of other tools, such as question and answer, are read too.
+    A SWEEP.toml has data and the same options, by name. Answers are saved on disk as they
     arrive: 'pondero sweep resume' continues after any interruption.
 
     Exit 0: a level is recommended, or the reference stays after the whole pool; 1: not decided, or
@@ -261,11 +261,11 @@ def list_(*, as_json: bool) -> None:
 
 @sweep.command(epilog=examples("pondero sweep show last", "pondero sweep show last --json"))
 @_RUN
-@click.option("--judge", metavar="KIND[:ARG]", help="As another judge has graded it.")
+@click.option("--judge", metavar="KIND[:ARG]", help="Use the grades of this judge.")
 @_EXPECT
 @json_option
 def show(name: str, *, judge: str | None, expect: str | None, as_json: bool) -> int:
-    """Show what a run has found so far."""
+    """Show the results of a run so far."""
     from ...sweep import Run, compute_results, find_run
 
     with Run.open(find_run(name)) as found:

@@ -55,9 +55,9 @@ class _WithThrough(click.Command):
     "patterns",
     multiple=True,
     metavar="NAME",
-    help="Only this scenario, or those that fit 'thinking_*'; may be repeated.",
+    help="Run this scenario, or those that match 'thinking_*'; may be repeated.",
 )
-@click.option("--model", metavar="M", help="This model, instead of the provider's usual ones.")
+@click.option("--model", metavar="M", help="Test this model instead of the provider's usual ones.")
 @click.option(
     "--cassettes",
     type=click.Path(path_type=Path),
@@ -65,9 +65,11 @@ class _WithThrough(click.Command):
     help="Play DIR/PROVIDER/*.jsonl; with VCR_RECORD=1 record them.",
 )
 @click.option(
-    "--base-url", metavar="URL", help="A proxy, gateway or engine that speaks as PROVIDER."
+    "--base-url", metavar="URL", help="The URL of a proxy, gateway or engine with PROVIDER's API."
 )
-@click.option("--live", is_flag=True, help="The provider's own service; needs a key, and costs.")
+@click.option(
+    "--live", is_flag=True, help="Test the provider's own service; needs a key, and costs."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 @click.option(
     "--junit",
@@ -91,8 +93,9 @@ def contract(
 
     The tests check what pondero sends, what comes back, and how it is read. The target is a
     service (--live or --base-url), recordings (--cassettes) or, by default, the emulator. Without
-    PROVIDER, they run for every provider, or for every recorded one. A feature that a target lacks
-    is unsupported if it rejects the request for it. PONDERO_SKIP_CONTRACT=1 skips all tests.
+    PROVIDER, they run for every provider, or for every recorded one. If a target rejects the
+    request for a feature, the feature counts as unsupported. PONDERO_SKIP_CONTRACT=1 skips all
+    tests.
     """
     from ...contract import as_junit, check_writable, run_scenarios, write
     from ..output.scoreboard import print_results
@@ -187,7 +190,7 @@ def _check_provider(name: str) -> str:
     load_catalog().entries(name)  # raises UnknownProvider
     dialect = load_catalog().catalog.providers[name].dialect
     if dialect not in NAMES:
-        message = f"{name} speaks {dialect!r}, which can be planned for and not yet talked to"
+        message = f"{name} speaks {dialect!r}, which pondero can plan for but not call yet"
         raise Unsupported(message)
     return name
 
@@ -209,9 +212,9 @@ def _backend(cassettes: Path | None, base_url: str | None, *, live: bool) -> "Ba
     from ...contract import CassetteBackend, EmulatorBackend, HttpBackend, ServedEmulatorBackend
 
     if base_url == "":  # a shell variable that is not set
-        raise click.UsageError("--base-url is empty; it is an address, as http://localhost:8080")
+        raise click.UsageError("--base-url is empty; use an address such as http://localhost:8080")
     if live and base_url:
-        raise click.UsageError("--live is the provider's own service; --base-url is another")
+        raise click.UsageError("give --live or --base-url, not both")
     reached = HttpBackend(base_url) if live or base_url else None
     if cassettes is None:
         return reached or EmulatorBackend()

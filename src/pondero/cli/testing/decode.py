@@ -37,7 +37,7 @@ _SHOWN = 60  # of a seal's text: enough to tell one from another
 def decode(
     file: BinaryIO, *, dialect: str | None, stream: bool | None, status: int, as_json: bool
 ) -> None:
-    """Show what a raw answer holds: text, thinking, calls, usage.
+    """Show the text, thinking, calls and usage of a raw response.
 
     It also shows the finish reason and the thinking signatures.
     """

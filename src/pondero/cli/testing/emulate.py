@@ -14,7 +14,7 @@ _WIDTH = 80
     epilog=examples(
         "pondero emulate",
         "pondero emulate --port 0 --quiet      a free port; prints only its address",
-        "curl -s localhost:9100/_emulator/log  what was asked, and what came of it",
+        "curl -s localhost:9100/_emulator/log  the requests and their results",
     )
 )
 @click.option(
@@ -37,7 +37,9 @@ _WIDTH = 80
     help="Report a batch as finished on the Nth status check.",
 )
 @click.option(
-    "--job-states", is_flag=True, help="Write JOB_STATE_... for BATCH_STATE_..., as Gemini may."
+    "--job-states",
+    is_flag=True,
+    help="Write JOB_STATE_... instead of BATCH_STATE_..., as Gemini sometimes does.",
 )
 @click.option("--quiet", is_flag=True, help="Print the address and nothing else.")
 def emulate(*, port: int, host: str, batch_polls: int, job_states: bool, quiet: bool) -> None:
@@ -73,7 +75,7 @@ def _format_greeting(where: str) -> str:
             f"{where}/v1 is the same; {where}/PROVIDER is any",
             "other provider of 'pondero models'.",
             "Steer it with POST /_emulator/expect and POST /_emulator/reset;",
-            "GET /_emulator/log tells what was asked and what came of it.",
+            "GET /_emulator/log lists the requests and their results.",
         )
     )
 

@@ -32,7 +32,7 @@ _WIDTH = 80
 def guard(files: tuple[str, ...], *, strict: bool, as_json: bool) -> int:
     """Find what a service would reject or drop on the next turn.
 
-    It shows where each problem is, what happens then, and the fix. It reads cassettes, vcrpy's
+    It shows where each problem is, what it causes, and the fix. It reads cassettes, vcrpy's
     YAML, saved chats, exported threads, and JSON Lines of exchanges. The exit code is 1 if a
     request would be rejected, and 2 if a file cannot be read.
     """

@@ -53,7 +53,7 @@ _PATIENCE = 0.2  # seconds between two looks whether the gateway is there
 @click.option("--port", default=_PORT, show_default=True, help="The referee's port.")
 @click.option("--key", metavar="KEY", help="The key that clients send. Default: any.")
 @click.option("--header", "headers", multiple=True, metavar="'N: V'", help="Send this header too.")
-@click.option("--no-stream", is_flag=True, help="Ask for no streams.")
+@click.option("--no-stream", is_flag=True, help="Send requests without streaming.")
 @click.option("--wait", default=30.0, metavar="S", help="Seconds for the gateway to start.")
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 @click.option(
@@ -75,7 +75,7 @@ def through(  # noqa: PLR0913 - one for each option
     as_json: bool,
     junit_file: Path | None,
 ) -> int:
-    """Judge the gateway at URL: clients in front of it, the referee behind it.
+    """Test the gateway at URL: its clients, and what it sends upstream.
 
     The referee is the strict emulator, on this machine. The gateway must send the requests for
     its models there; --config prints how. The checks are those of docs/scoreboard.md. Exit code 0:
@@ -101,7 +101,7 @@ def through(  # noqa: PLR0913 - one for each option
         echo(point(kind, f"http://127.0.0.1:{port}", backs).rstrip())
         return 0
     if not url:
-        raise click.UsageError("say where the gateway is, as http://localhost:4000")
+        raise click.UsageError("give the URL of the gateway, such as http://localhost:4000")
     if junit_file is not None:
         check_writable(junit_file)
     sent = _parse_headers(headers)
@@ -133,7 +133,7 @@ def _checks(names: tuple[str, ...]) -> "list[MatrixCheck]":
     known = [check.name for check in CHECKS]
     for name in names:
         if name not in known:
-            raise BadParameter(f"--check {name}: there is no such check; use {' '.join(known)}")
+            raise BadParameter(f"--check {name}: unknown check; use {' '.join(known)}")
     return [check for check in CHECKS if not names or check.name in names]
 
 
@@ -154,7 +154,7 @@ def _wait_for(url: str, seconds: float) -> None:
 
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise click.UsageError(f"{url!r} is no address; write it as http://localhost:4000")
+        raise click.UsageError(f"{url!r} is not an address; use one such as http://localhost:4000")
     port = parts.port or (443 if parts.scheme == "https" else 80)
     until = time.monotonic() + seconds
     while True:

@@ -301,7 +301,7 @@ class _Chat(Generic[C]):
             "refusals": self.refusals,
             "last_prompt": self.last_prompt,
         }
-        merged = {"context": self._context, **self._options, **ours, **options}
+        merged = {"context": self._context, "cache": True, **self._options, **ours, **options}
         both = cast("Options", merged)
         both.pop("retries", None)
         if last and both.get("tools"):

@@ -23,7 +23,7 @@ class TurnRecorder:
     """Feed it the events of a turn; ``laps`` are the exchanges that have ended.
 
     ``paid``: a service answers, not the emulator or a cassette. ``waited``: the seconds in which
-    somebody decided whether a tool may run; they are part of no exchange.
+    the user decided whether a tool may run; they are part of no exchange.
     """
 
     def __init__(self, clock: Callable[[], float], *, paid: bool = True) -> None:
@@ -38,7 +38,7 @@ class TurnRecorder:
 
     @contextmanager
     def approval(self) -> Iterator[None]:
-        """Count no time while somebody decides; decisions may overlap."""
+        """Count no time while the user decides; decisions may overlap."""
         if not self._waits:
             self._wait_began = self._clock()
         self._waits += 1

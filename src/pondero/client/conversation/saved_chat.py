@@ -39,6 +39,7 @@ class SavedChat(Struct, frozen=True, kw_only=True, omit_defaults=True):
     stop: tuple[str, ...] = ()
     extras: Json = None
     retries: int | None = None
+    cache: bool | None = None
     policy: dict[str, Any] | None = None
     max_steps: int = msgspec.field(default=20, name="steps")
     messages: tuple[Message, ...] = ()
@@ -56,6 +57,7 @@ _PLAIN = (
     "extras",
     "tool_choice",
     "retries",
+    "cache",
 )
 
 

@@ -24,7 +24,7 @@ from ...canon import (
 )
 from ...errors import UsageError
 from ...exchange import Shows
-from ...store import interrupted_result
+from ...handoff import answer_interrupted
 from ...thinking import Adjustment
 from ..thinking_text import TextReaders
 from ..tools.tools import Tools
@@ -115,15 +115,15 @@ class _Turn(Generic[E, V]):
     def so_far(self) -> tuple[Message, ...]:
         """Return the messages of the turn as they are now, with the one that is arriving."""
         arriving = None if self.current is None else self.current()
-        return (*self.added, *_arrived(arriving))
+        return (*self.added, *_keep_arrived(arriving))
 
     def messages_to_keep(self, partial: Message | None) -> tuple[Message, ...]:
         """Return the messages to keep of a turn that was cut off; empty if nothing came."""
-        kept = [*self.added, *_arrived(partial)]
+        kept = [*self.added, *_keep_arrived(partial)]
         if len(kept) <= self._prompt:
             return ()
         if kept[-1].role == "assistant" and (calls := kept[-1].tool_calls):
-            kept.append(Message("user", tuple(map(interrupted_result, calls))))
+            kept.append(answer_interrupted(calls))
         return tuple(kept)
 
     def _runs(self, reply: Reply) -> bool:
@@ -216,7 +216,7 @@ def _add_notes(reply: Reply[V], news: tuple[Adjustment, ...]) -> Reply[V]:
     return replace(reply, plan=replace(plan, adjustments=(*plan.adjustments, *news)))
 
 
-def _arrived(partial: Message | None) -> tuple[Message, ...]:
+def _keep_arrived(partial: Message | None) -> tuple[Message, ...]:
     """Return what arrived of a message: nothing, or the message without empty parts at its end."""
     parts = list(partial.parts) if partial is not None else []
     while parts and _is_empty(parts[-1]):

@@ -258,7 +258,7 @@ def _bytes(text: str) -> bytes:
 
 def _string(value: object) -> str:
     if not isinstance(value, str):
-        message = f"text is wanted, not {type(value).__name__}"
+        message = f"expected text, not {type(value).__name__}"
         raise TypeError(message)
     return value
 

@@ -36,6 +36,8 @@ class ChatOptions(TypedDict, Generic[V], total=False):
     ours; pass keys to the client instead. ``attachments``: paths, URLs, bytes or parts, placed
     before the prompt's text; a model that cannot read one is not asked. ``retries``: how often
     ``ask`` and ``send`` ask again if the answer does not fit ``output``; usage is added up.
+    ``cache``: whether to set cache breakpoints for a service that caches no prompt without them,
+    if the prompt has none; a chat does unless this is False, a question only if it is True.
     """
 
     thinking_effort: ThinkingLike
@@ -55,6 +57,7 @@ class ChatOptions(TypedDict, Generic[V], total=False):
     headers: Mapping[str, str] | None
     attachments: Iterable[Source]
     retries: int
+    cache: bool
     output: OutputLike[V]
 
 
@@ -125,6 +128,7 @@ _KINDS: dict[str, tuple[tuple[Any, ...], str]] = {
     "extras": ((Mapping, _NONE), "a mapping of the service's own fields"),
     "headers": ((Mapping, _NONE), "a mapping of names and texts"),
     "stream": ((bool,), "True or False"),
+    "cache": ((bool,), "True or False"),
     "max_steps": ((int,), "a whole number"),
     "approve": ((Callable, _NONE), "a function"),
     "refusals": ((*_LISTS, Iterator), "a list of refusals"),

@@ -243,7 +243,7 @@ def _iter_losses(places: dict[str, str], past: AnswerIndex) -> Iterator[ReplayIs
                 path=first,
                 what=f"the call of exchange {given.number} is sent back without the thinking that "
                 "led to it",
-                then="it is taken; the model goes on without what it thought",
+                then="the service accepts it; the model continues without its earlier thinking",
                 cure="send the answer back whole, with all it was sealed with",
                 refused=False,
             )

@@ -108,7 +108,7 @@ def check_fronts(names: Sequence[str]) -> tuple[type[Front], ...]:
     """Return the client APIs of these names; without names, the usual ones."""
     for name in names:
         if name not in FRONTS:
-            message = f"--front {name}: there is no such client API; use {' '.join(FRONTS)}"
+            message = f"--front {name}: unknown client API; use {' '.join(FRONTS)}"
             raise BadParameter(message)
     usual = [name for name, front in FRONTS.items() if front.is_usual]
     return tuple(FRONTS[name] for name in dict.fromkeys(names or usual))

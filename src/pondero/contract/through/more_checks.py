@@ -86,7 +86,7 @@ def structured_output(front: Any, cell: MatrixCell) -> None:
     try:
         value = msgspec.json.decode(answer.text)
     except msgspec.DecodeError:
-        raise Miss(f"the answer is no JSON: {answer.text[:300]!r}") from None
+        raise Miss(f"the answer is not JSON: {answer.text[:300]!r}") from None
     if cell.back.schemas:
         fits = isinstance(value, dict) and set(value) == {"city", "degrees"}
         require(fits, f"the answer does not fit the schema: {answer.text[:300]!r}")

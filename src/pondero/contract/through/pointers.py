@@ -121,7 +121,7 @@ POINTERS: dict[str, tuple[str, Callable[[str, Mapping[str, Back]], str]]] = {
 def point(kind: str, url: str, models: Mapping[str, Back]) -> str:
     """Return one configuration by its name."""
     if kind not in POINTERS:
-        message = f"--config {kind}: there is no such gateway here; use {' '.join(POINTERS)}"
+        message = f"--config {kind}: unknown gateway; use {' '.join(POINTERS)}"
         raise BadParameter(message)
     return POINTERS[kind][1](url, models)
 

@@ -29,6 +29,7 @@ from .arithmetic import Calculation, find_calculation
 from .dial_effect import DialDirective, bend_depth, find_dial, hide_counts
 from .question import ParsedQuestion, parse_question
 from .schema_values import FillMaterial, asks_for_json, fill, find_prompted_schema
+from .showcase import find_showcase
 from .thinking_text import depth, thoughts
 from .tool_calls import Call, calls, unmet
 
@@ -225,7 +226,10 @@ class _Composer:
             return words[1].strip().strip("\"'“”")
         if told := _TOLD.search(asked.question):
             return f"Noted: {told[1].strip()} is {told[2].strip()}."
-        return f'You asked: "{asked.question}". I am an emulator; this is all I can say to it.'
+        shown = find_showcase(asked.question)
+        return shown or (
+            f'You asked: "{asked.question}". I am an emulator; this is all I can say to it.'
+        )
 
 
 def _from_results(asked: ParsedQuestion) -> str:

@@ -14,11 +14,7 @@ _TURNS = 2  # the last turn is written to the cache, the one before it read from
 
 def add_cache_breakpoints(entry: ModelEntry, request: Request) -> Request:
     """Add breakpoints if this model's cache needs them and the request has none."""
-    caller = get_dialect(entry.provider.dialect).caller()
-    marks = caller.needs_cache_breakpoints is not None and caller.needs_cache_breakpoints(
-        entry.model, entry.quirks
-    )
-    if not marks or not entry.capability.thinks or any(_iter_marked(request)):
+    if not _needs_them(entry) or not entry.capability.thinks or any(_iter_marked(request)):
         return request
     messages, left = list(request.messages), _TURNS
     for number in reversed(range(len(messages))):
@@ -30,6 +26,16 @@ def add_cache_breakpoints(entry: ModelEntry, request: Request) -> Request:
     elif tools:
         tools = (*tools[:-1], replace(tools[-1], cache=_BREAKPOINT))
     return replace(request, messages=tuple(messages), system=system, tools=tools)
+
+
+def count_cache_breakpoints(entry: ModelEntry, request: Request) -> int:
+    """Return how many breakpoints a request has for a cache that needs them."""
+    return sum(_iter_marked(request)) if _needs_them(entry) else 0
+
+
+def _needs_them(entry: ModelEntry) -> bool:
+    needs = get_dialect(entry.provider.dialect).caller().needs_cache_breakpoints
+    return needs is not None and needs(entry.model, entry.quirks)
 
 
 def _mark_end(message: Message) -> Message:

@@ -64,7 +64,7 @@ def resolve_open_loop(draft: RequestDraft) -> RequestDraft:
         return draft
     if draft.retells:
         messages = retell_open_loop(draft.request.messages)
-        why = "another model began the open tool loop; told in words, it lets this model think"
+        why = "another model began the open tool loop; sent as text, it lets this model think"
         note = Adjustment("tool_loop_retold", "messages", "calls and results", "a note", why)
         return draft.but(request=replace(draft.request, messages=messages)).note(note)
     rules = draft.policy.but(unsupported="adjust")
@@ -86,7 +86,7 @@ def retell_all_calls(draft: RequestDraft) -> RequestDraft:
     messages = draft.request.messages
     if draft.replay_rules.calls or not any(message.tool_calls for message in messages):
         return draft
-    why = "this model takes no tool calls; earlier ones and their results are told in words"
+    why = "this model takes no tool calls; earlier ones and their results are sent as text"
     note = Adjustment("calls_retold", "messages", "calls and results", "text", why)
     request = replace(draft.request, messages=retell_calls(messages))
     return draft.but(request=request).note(note)
@@ -155,7 +155,7 @@ _WITHHELD = {
         "messages",
         "results of a service's own tools",
         "text",
-        "another service ran these tools; what they did is told in words",
+        "another service ran these tools; their results are sent as text",
     ),
     UNREADABLE: Adjustment(
         "dropped_parameter",
@@ -267,7 +267,7 @@ def find_caller(provider: Provider) -> Caller:
     if provider.dialect in NAMES:
         return get_dialect(provider.dialect).caller()
     message = (
-        f"{provider.label} speaks {provider.dialect!r}, which can be planned for and not yet "
-        f"talked to; these can: {' '.join(NAMES)}"
+        f"{provider.label} speaks {provider.dialect!r}, which pondero can plan for but not "
+        f"call yet; these can: {' '.join(NAMES)}"
     )
     raise Unsupported(message)

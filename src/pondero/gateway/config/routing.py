@@ -98,17 +98,18 @@ class Routing:
             stem = self._shortest(self._lookup.entry(stem))
         if (routed := self._match(requested, stem, level_text)) is not None:
             return routed
-        # Routes and keys name models in full: what is allowed for one is so for its short name.
-        pinned = self._lookup.pin(stem)
-        if pinned != stem:
-            full = self._shortest(self._lookup.entry(pinned))
-            whole = full if level_text is None else f"{full}/{level_text}"
-            if (routed := self._match(whole, full, level_text)) is not None:
-                return routed
+        full = self._find_full(stem)
+        whole = full if level_text is None else f"{full}/{level_text}"
+        if full != stem and (routed := self._match(whole, full, level_text)) is not None:
+            return routed
         if not self._open:
             raise UnknownModel(self._describe_unknown(requested, stem))
-        name = stem if pinned == stem else full
-        return ResolvedRoute(name, None, (self._find_own(stem),), level_text)
+        return ResolvedRoute(full, None, (self._find_own(stem),), level_text)
+
+    def _find_full(self, stem: str) -> str:
+        """Return the name that a short one means: routes and keys name models in full."""
+        pinned = self._lookup.pin(stem)
+        return stem if pinned == stem else self._shortest(self._lookup.entry(pinned))
 
     def _match(self, requested: str, stem: str, level_text: str | None) -> ResolvedRoute | None:
         """Return the first route that matches the whole name, or the name before its level."""

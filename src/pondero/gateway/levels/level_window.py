@@ -29,6 +29,7 @@ REACH = 64
 
 _FIELDS = get_decoder(dict[str, Raw])
 _TURNS = get_decoder(list[Raw])
+_TURN = get_decoder(dict[str, Json])
 # Clients move their cache breakpoints, and a text that has none is often written without its list:
 # the turn is the same. Inside a text, the quotes of these names would be escaped.
 _MARK = rb'"(?:cache_control|prompt_cache_breakpoint)"\s*:\s*(?:\{[^{}]*\}|null)'
@@ -43,22 +44,29 @@ class StatedLevels(Struct, frozen=True, array_like=True):
     """The levels of a conversation: that of its first request, and the later ones by place.
 
     ``mode`` are the other settings of thinking. A place is the number of turns before it.
+    ``unbound``: between these places, answers are sent without their thinking, whose signatures
+    cover levels that are not sent any more.
     """
 
     base: str | None
     mode: str
     updates: tuple[tuple[int, str], ...] = ()
+    unbound: tuple[int, int] = (0, 0)
 
 
 _STATED = msgspec.msgpack.Decoder(StatedLevels)
 
 
 class _SentTurns(Struct, frozen=True):
-    """A body whose conversation may get turns that set a level."""
+    """A body whose conversation may get turns that set a level.
+
+    ``own``: the turns of the client that set one.
+    """
 
     fields: Mapping[str, Raw]
     name: str
     turns: tuple[bytes, ...]
+    own: frozenset[int] = frozenset()
 
 
 async def keep_level_window(
@@ -70,29 +78,43 @@ async def keep_level_window(
     if form is None or not entry.takes_level_turns or (sent := _read(http.body, entry)) is None:
         return attempt
     if routed.stored_level is not None:  # only some of the turns are in this request
-        return _restate(routed.stored_level, sent, form, attempt)
+        return attempt if sent.own else _restate(routed.stored_level, sent, form, attempt)
     keys = list(_iter_keys(sent.turns, f"{routed.call.requester.id}\n{entry.id}"))
     earlier = keys[:-1]  # the same turns again, with another level, are another conversation
     found = await gateway.memory.get(earlier) if earlier else {}
     known = next((found[key] for key in reversed(earlier) if key in found), None)
     before = None if known is None else _STATED.decode(known)
+    if sent.own and (before is None or not (before.updates or before.unbound[1])):
+        return attempt  # the client sets levels inside the conversation itself
     stated = _continue(before, sent, form, attempt)
     await gateway.memory.put({keys[-1]: msgspec.msgpack.encode(stated)})
-    return _write_turns(attempt, sent, form, stated) if stated.updates else attempt
+    changes = stated.updates or stated.unbound != (0, 0)
+    return _write_turns(attempt, sent, form, stated) if changes else attempt
 
 
 def _read(body: bytes, entry: ModelEntry) -> _SentTurns | None:
-    """Return the conversation of a body; None if the client sets levels inside it, or has none."""
+    """Return the conversation of a body; None if it has none."""
     places = get_dialect(entry.provider.dialect).service().depth
     fields = _FIELDS.decode(body)
     raw = fields.get(places.turns)
-    if raw is None or any(b'"%b"' % mark.encode() in bytes(raw) for mark in places.marks):
+    if raw is None:
         return None
     try:
         turns = tuple(bytes(turn) for turn in _TURNS.decode(raw))
     except msgspec.DecodeError:  # one text, which is a turn of the user
         turns = (b'{"role":"user","content":%b}' % bytes(raw),)
-    return _SentTurns(fields, places.turns, turns) if turns else None
+    if not turns:
+        return None
+    own = [number for number, turn in enumerate(turns) if _sets_level(turn, places.marks)]
+    return _SentTurns(fields, places.turns, turns, frozenset(own))
+
+
+def _sets_level(turn: bytes, marks: Sequence[str]) -> bool:
+    """Return whether a turn sets a level; such a name may also be in a tool's arguments."""
+    if not any(b'"%b"' % mark.encode() in turn for mark in marks):
+        return False
+    decoded = _TURN.decode(turn)
+    return any(mark in decoded or decoded.get("type") == mark for mark in marks)
 
 
 def _iter_keys(turns: Sequence[bytes], owner: str) -> Iterator[str]:
@@ -142,7 +164,10 @@ def _continue(
     word = get_path(settings, form.at)
     fresh = StatedLevels(word if isinstance(word, str) else None, _read_mode(settings, entry, form))
     wanted = fresh.base or _find_default(entry)
-    if before is None or before.mode != fresh.mode or wanted is None:
+    if before is None:
+        return fresh
+    fresh = replace(fresh, unbound=_find_unbound(before, sent, entry))
+    if before.mode != fresh.mode or wanted is None:
         return fresh
     stated = (before.base or _find_default(entry), *(said for _, said in before.updates))
     levels = _find_levels(entry, (*stated, wanted))
@@ -150,10 +175,21 @@ def _continue(
         return fresh
     if not _allows(entry, level.bounds, levels):
         return fresh
-    current = stated[-1]
-    if wanted == current:
+    current, last = stated[-1], max((place for place, _ in before.updates), default=0)
+    if wanted == current or max(sent.own, default=-1) >= last:  # the client's own turn says it
         return before
+    if form.waits_after is not None and form.waits_after(_TURN.decode(sent.turns[-1])):
+        return fresh  # the level is asked for now
     return replace(before, updates=(*before.updates, (len(sent.turns), wanted)))
+
+
+def _find_unbound(before: StatedLevels, sent: _SentTurns, entry: ModelEntry) -> tuple[int, int]:
+    """Return between which places another window sends answers without their thinking."""
+    if not entry.binds_prefix or not before.updates:
+        return before.unbound
+    start, end = before.unbound
+    first = before.updates[0][0]
+    return (min(start, first) if end else first), len(sent.turns)
 
 
 def _list_settings(entry: ModelEntry, form: LevelTurns) -> set[str]:
@@ -198,18 +234,28 @@ def _write_turns(
     attempt: Attempt, sent: _SentTurns, form: LevelTurns, stated: StatedLevels
 ) -> Attempt:
     """Return the attempt with its levels in their places, and the first one at the top."""
-    places = dict(stated.updates)
+    # Two such turns in a row are one: the client's.
+    places = {place: word for place, word in stated.updates if place not in sent.own}
     turns: list[bytes] = []
+    dropped = 0
     for number in range(len(sent.turns) + 1):
         if number in places:
             turns.append(msgspec.json.encode(form.write(places[number])))
-        turns += sent.turns[number : number + 1]
+        for turn in sent.turns[number : number + 1]:
+            is_unbound = stated.unbound[0] <= number < stated.unbound[1]
+            turns.append(_drop_thinking(turn, form) if is_unbound else turn)
+            dropped += turns[-1] is not turn
     body = msgspec.json.encode({**sent.fields, sent.name: Raw(b"[%b]" % b",".join(turns))})
-    body = with_fields(body, (form.at,), {} if stated.base is None else _nest(form.at, stated.base))
     exchange, plan, level = attempt.exchange, attempt.exchange.plan, attempt.level
-    http = replace(
-        exchange.http, body=body, headers=with_list_headers(exchange.http.headers, form.headers)
-    )
+    if dropped:
+        plan = replace(plan, adjustments=(*plan.adjustments, _note_unbound(dropped)))
+    http = replace(exchange.http, body=body)
+    if not places:
+        return replace(attempt, exchange=replace(exchange, http=http, plan=plan))
+    body = with_fields(body, (form.at,), {} if stated.base is None else _nest(form.at, stated.base))
+    http = replace(http, body=body, headers=with_list_headers(http.headers, form.headers))
+    if sent.own:
+        return replace(attempt, exchange=replace(exchange, http=http, plan=plan))
     notes = (note for note in plan.adjustments if note.code != "cache_lost")
     plan = replace(plan, adjustments=(*notes, _note_kept(stated)))
     return replace(
@@ -217,6 +263,19 @@ def _write_turns(
         exchange=replace(exchange, http=http, plan=plan),
         level=level if level.why else replace(level, why="in_band"),
     )
+
+
+def _drop_thinking(turn: bytes, form: LevelTurns) -> bytes:
+    if form.drop_thinking is None:
+        return turn
+    decoded = _TURN.decode(turn)
+    kept = form.drop_thinking(decoded)
+    return turn if kept is decoded else msgspec.json.encode(kept)
+
+
+def _note_unbound(dropped: int) -> Adjustment:
+    why = "its signature covers a change of level that is not sent any more"
+    return Adjustment("signature_withheld", "history", dropped, None, why)
 
 
 def _nest(path: Sequence[str], value: Json) -> dict[str, Json]:

@@ -56,7 +56,7 @@ class JournalFile:
             data = os.read(self._descriptor, _CHUNK)
             end = data.rfind(b"\n") + 1
             if end == 0 and len(data) == _CHUNK:  # a line is never this long
-                LOG.error("%s has %s bytes that are no record", self.path, _CHUNK)
+                LOG.error("%s has %s bytes that are not a record", self.path, _CHUNK)
                 end = _CHUNK
             elif end == 0:
                 return

@@ -59,7 +59,7 @@ class LevelTest:
     """
 
     def __init__(self, number: int) -> None:
-        self.count = 0
+        self.count: int = 0
         self.is_deaf: bool = False
         self.is_live: bool = False
         self.alpha: float = ALPHA * 6 / (pi * number) ** 2  # the sum over all numbers is ALPHA

@@ -42,7 +42,7 @@ from .rows import (
     sum_usage,
 )
 from .search import Progress, SearchIndex
-from .unfinished import TurnLog, mark_partial
+from .turn_log import TurnLog, mark_partial
 
 LAST = "last"
 FILE = "threads.db"

@@ -249,7 +249,7 @@ class RayEngine:
         if result.charged and settled is None:
             self._losses[trial.key] = self._losses.get(trial.key, 0) + 1
             if self._losses[trial.key] >= ATTEMPTS:
-                message = f"no answer came of {ATTEMPTS} attempts that may have been charged"
+                message = f"{ATTEMPTS} attempts gave no answer; they may have been charged"
                 settled = TrialResult(key=trial.key, finish="error", error=message, at=time())
         budget = self._budgets[lease.account]
         if settled is None or settled.error is not None:

@@ -69,7 +69,7 @@ def check_labels(question: Question, _: str = "") -> None:
             or not isinstance(each.get("arm"), str | None)
         ):
             message = (
-                f"question {question.id!r} has metadata 'labelled' that is no list of "
+                f"question {question.id!r} has metadata 'labelled' that is not a list of "
                 f'{{"answer": "...", "right": true}}: {each!r}'
             )
             raise BadParameter(message)

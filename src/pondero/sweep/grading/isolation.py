@@ -29,7 +29,7 @@ PROCESSES = min(4, os.cpu_count() or 1)
 """The processes of one judge, at most; each is started when all others are busy."""
 
 OWN_GROUP: int = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
-"""A flag on Windows. Ctrl-C is for us; a judge is then killed, with what it started."""
+"""A flag on Windows. Ctrl-C is for us; a judge is then killed, with its processes."""
 
 _START_SECONDS = 60.0  # a judge's own imports may be slow
 _GRACE = 10.0  # seconds after the deadline when a process whose parent has died ends itself

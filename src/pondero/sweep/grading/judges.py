@@ -259,7 +259,7 @@ def _compile(text: str) -> re.Pattern[str]:
     try:
         return re.compile(normalize(text) if text.strip() else text, re.MULTILINE)
     except (re.error, RecursionError, OverflowError) as error:
-        message = f"{text!r} is no regular expression: {error}"
+        message = f"{text!r} is not a regular expression: {error}"
         raise BadParameter(message) from None
 
 
@@ -308,7 +308,7 @@ def _parse_target(question: Question, target: str) -> Json:
     try:
         return json.loads(target)
     except (ValueError, RecursionError) as error:
-        message = f"the target of question {question.id!r} is no JSON: {error}"
+        message = f"the target of question {question.id!r} is not JSON: {error}"
         raise BadParameter(message) from None
 
 

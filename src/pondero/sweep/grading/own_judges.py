@@ -45,7 +45,7 @@ def make_python_check(argument: str) -> Check:
         message = f"the judge {argument!r} cannot be loaded: {error!r}"
         raise BadParameter(message) from error
     if not callable(function):
-        message = f"the judge {argument!r} is no function, but {function!r}"
+        message = f"the judge {argument!r} is not a function, but {function!r}"
         raise BadParameter(message)
     loop = asyncio.Runner()
 

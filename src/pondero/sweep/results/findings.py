@@ -58,7 +58,7 @@ def describe_saving(results: "SweepResults") -> str:
         share = 1 - chosen.cost / reference.cost
         each = f"{format_cost(chosen.cost)} an answer, and {format_cost(reference.cost)} at {name}"
         return f"{100 * share:.0f} % of the cost: {each}" if share >= _LEAST else (
-            f"nothing: an answer costs {each}"
+            f"nothing: {each}"
         )  # fmt: skip
     if chosen.output_tokens is not None and reference.output_tokens:
         share = 1 - chosen.output_tokens / reference.output_tokens

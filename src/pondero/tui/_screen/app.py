@@ -33,6 +33,7 @@ from ..state import (
     Word,
     actions,
     completions,
+    preview_switch,
     reduce,
 )
 from .conversation import ConversationTab, Tabs
@@ -40,6 +41,7 @@ from .ending import EndingSignals
 from .executor import Executor
 from .widgets.approval import ApprovalScreen
 from .widgets.comparison_screen import ComparisonScreen
+from .widgets.model_picker import ModelPicker
 from .widgets.palette import CommandChosen, Commands
 from .widgets.prompt import Completion, Prompt, QueuedMessages
 from .widgets.thread_list import Search, ThreadPane
@@ -50,6 +52,7 @@ _FRAMES_A_SECOND = 30
 _NARROW = 64
 _TYPED_EVERY = 2.0
 """Seconds between two writings of the words in the input line."""
+_MODELS_A_PAGE = 8
 _MORE = "↓ more below: Page Down, Ctrl+End"
 
 
@@ -94,7 +97,7 @@ class ChatApp(App[None]):
         self._middle = Horizontal(self._pane, self.page, id="middle")
         self._completion = Completion()
         self._tray = QueuedMessages()
-        self.prompt: Prompt = Prompt(self._complete_line)
+        self.prompt: Prompt = Prompt(self._complete_line, self._preview_line)
         self._bar = Bar()
         self._executor = Executor(self, self._tabs, tap, clock)
         self._ending = EndingSignals()
@@ -150,11 +153,19 @@ class ChatApp(App[None]):
         self._executor.restore_drafts(self.tab)
         self.set_interval(_TYPED_EVERY, self._save_drafts)
         self._ending.set_handlers(self.leave)
+        self.app_resume_signal.subscribe(self, self._repaint)
 
     async def on_unmount(self) -> None:
         """Close the connections."""
         self._ending.remove_handlers()
         await self.tab.session.aclose()
+
+    def _repaint(self, _app: object) -> None:
+        """Draw all of the screen again: another program has used the terminal."""
+        for screen in self.screen_stack:
+            screen.refresh(layout=True)
+            for widget in screen.walk_children():
+                widget.refresh()
 
     # -- the end ----------------------------------------------------------------------------------
 
@@ -214,9 +225,14 @@ class ChatApp(App[None]):
         self._draw_approval(state)
         if state.choosing is not None and state.choosing is not self._picking:
             self._picking = state.choosing
-            self.push_screen(Picker(state.choosing), self._pick_item)
+            self.push_screen(self._make_picker(state.choosing), self._pick_item)
 
-    @on(Transcript.Moved)
+    def _make_picker(self, choosing: PickerState) -> Picker | ModelPicker:
+        if choosing.what == "model":
+            return ModelPicker(choosing.title, self.tab.session.find_models)
+        return Picker(choosing)
+
+    @on(Transcript.BelowChange)
     def _draw_frame(self) -> None:
         state = self.state
         hint = state.hint or (_MORE if self.page.has_more_below else "")
@@ -329,6 +345,11 @@ class ChatApp(App[None]):
     def _complete_line(self, text: str) -> tuple[str, ...]:
         return file_mentions.completions(text) or completions(self.state, text, self._dial)
 
+    def _preview_line(self, text: str) -> str:
+        """Return what the switch in a typed line would do to the prompt cache."""
+        move = preview_switch(self.state, text, self._dial)
+        return "" if move is None else self.tab.session.describe_cache(move)
+
     @on(Prompt.FilesDropped)
     def _attach_dropped(self, event: Prompt.FilesDropped) -> None:
         self._executor.attach(event.paths, self.tab)
@@ -424,6 +445,8 @@ class ChatApp(App[None]):
             self._approval.action_turn(step)
         elif self._comparison is not None:
             self._comparison.turn(step)
+        elif isinstance(self.screen, ModelPicker):
+            self.screen.action_move(_MODELS_A_PAGE * step)
         elif step < 0 and self.page.scroll_y <= 0:
             self.dispatch(actions.Scrolled("older"))
         else:

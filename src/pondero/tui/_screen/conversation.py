@@ -2,14 +2,23 @@
 
 from asyncio import Future
 from collections.abc import Callable, Iterator
-
-from textual.worker import Worker
+from typing import Protocol
 
 from ...canon import Event
 from ..session import Candidate, Session
 from ..state import ChatState, Word, actions
 
 _KEYS_PER_TAB = 1_000_000_000
+
+
+class Running(Protocol):
+    """Work in the background."""
+
+    def cancel(self) -> None:
+        """Cancel it."""
+
+    async def wait(self) -> None:
+        """Wait until it has ended."""
 
 
 class ConversationTab:
@@ -19,10 +28,10 @@ class ConversationTab:
         self.state = state
         self.session = session
         self.events: list[Event] = []
-        self.turn: Worker[None] | None = None
+        self.turn: Running | None = None
         self.columns: dict[int, list[Event]] = {}
         self.candidates: dict[int, Candidate] = {}
-        self.asking: list[Worker[None]] = []
+        self.asking: list[Running] = []
         self.proposed: dict[int, Future[Word]] = {}
 
     @property
@@ -31,7 +40,7 @@ class ConversationTab:
         return self.state.thread.id if self.state.thread else None
 
     @property
-    def running(self) -> tuple[Worker[None], ...]:
+    def running(self) -> tuple[Running, ...]:
         """Return the workers of its answers."""
         return (*self.asking, *((self.turn,) if self.turn is not None else ()))
 

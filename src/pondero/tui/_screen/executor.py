@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import msgspec
 from textual.app import SuspendNotSupported
-from textual.worker import Worker, WorkerError
+from textual.worker import WorkerError
 
 from ...canon import Json
 from ...cassettes import AsyncTap
@@ -36,7 +36,7 @@ from ..state import (
     read_question,
     write_question,
 )
-from .conversation import ConversationTab, Tabs
+from .conversation import ConversationTab, Running, Tabs
 
 _PATIENCE = 5.0
 """Seconds for the answers that are stopped when the chat is left."""
@@ -55,7 +55,7 @@ class Host(Protocol):
         group: str = "default",
         exclusive: bool = False,
         exit_on_error: bool = True,
-    ) -> Worker[None]:
+    ) -> Running:
         """Run a coroutine in the background; ``exclusive`` cancels the others of its group."""
 
     def show_tab(self, tab: ConversationTab) -> None:
@@ -315,7 +315,7 @@ class Executor:
         """Put back what waited for this thread when its program ended."""
         drafts = tab.session.writer.take_drafts()
         queue = tuple(map(read_question, drafts.queue))
-        self._dispatch(actions.DraftsRestored(queue, drafts.typed), tab)
+        self._dispatch(actions.RestoredDrafts(queue, drafts.typed), tab)
 
     async def stop_all(self) -> set[ConversationTab]:
         """Stop every answer, wait until what came is written, and return the tabs that had one."""

@@ -9,6 +9,7 @@ from .effects import Effect
 from .handlers.comparison import column_figures
 from .handlers.history import PAGE
 from .handlers.last_turn import read_question, write_question
+from .handlers.model_switch import preview_switch
 from .handlers.search import place_value
 from .handlers.turn import describe_trouble
 from .reduce import initial_state, reduce
@@ -61,6 +62,7 @@ __all__ = [
     "effects",
     "initial_state",
     "place_value",
+    "preview_switch",
     "queued_lines",
     "read_question",
     "reduce",

@@ -144,7 +144,7 @@ class TurnEnded(Action, frozen=True, kw_only=True):
     waited: float = 0.0
 
 
-class DraftsRestored(Action, frozen=True):
+class RestoredDrafts(Action, frozen=True):
     """What waited for this thread when its program ended: a queue, and words that were typed."""
 
     queue: tuple[DraftQuestion, ...] = ()

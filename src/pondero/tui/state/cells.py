@@ -94,10 +94,14 @@ class ToolCallCell(Struct, frozen=True, kw_only=True):
 
 
 class NoticeCell(Struct, frozen=True, kw_only=True):
-    """Lines of the chat itself, not part of the thread. ``plain`` text keeps its columns."""
+    """Lines of the chat itself, not part of the thread. ``plain`` text keeps its columns.
+
+    ``items`` come before the lines, in as many columns as there is room for.
+    """
 
     key: int
     lines: tuple[str, ...]
+    items: tuple[str, ...] = ()
     tone: Tone = "plain"
     number: int | None = None
 

@@ -1,7 +1,6 @@
 """Slash commands: one function each, and a table of them all."""
 
 from collections.abc import Callable
-from itertools import zip_longest
 
 from msgspec import Struct
 
@@ -175,23 +174,19 @@ def _help(state: ChatState, argument: str, _dial: DialView) -> Transition:
         return state.tell(f"/{name} {command.usage}".rstrip(), f"  {command.what}"), ()
     if argument:
         return state.tell(_unknown(name), tone="error"), ()
-    cells = [f"/{name:<9}{each.what}" for name, each in COMMANDS.items()]
-    rows = (len(cells) + 1) // 2
-    pairs = zip_longest(cells[:rows], cells[rows:], fillvalue="")
-    lines = [f"{left:<{_HALF}}{right}".rstrip() for left, right in pairs]
-    return state.tell(*lines, *_KEYS), ()
+    items = tuple(f"/{name:<9}{each.what}" for name, each in COMMANDS.items())
+    return state.tell(*_KEYS, items=items), ()
 
 
 def _quit(state: ChatState, _argument: str, _dial: DialView) -> Transition:
     return state, (effects.Quit(),)
 
 
-_HALF = 37
-"""Columns of one command in the help: two fit into a line of 80."""
 _KEYS = (
     "",
     "Enter sends · Ctrl+J new line · ↑ ↓ earlier words · Tab completes",
-    "Ctrl+P palette · Ctrl+L threads · Ctrl+T levels",
+    "Ctrl+P palette · Ctrl+L threads · Ctrl+T levels · Ctrl+Z suspends",
+    "Page Up, Page Down scroll · Ctrl+Home, Ctrl+End go to the top and the end",
     "Ctrl+O opens the last thinking, Ctrl+G all · Esc stops · Ctrl+C leaves",
     "/help COMMAND says how one is used",
 )
@@ -199,8 +194,8 @@ _KEYS = (
 COMMANDS: dict[str, Command] = {
     "model": Command(
         model_switch.model_command,
-        "go on with another model",
-        "NAME[/LEVEL]",
+        "another model, or a list",
+        "[NAME[/LEVEL]]",
         model_switch.complete_model,
     ),
     "thinking": Command(

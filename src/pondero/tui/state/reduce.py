@@ -80,7 +80,7 @@ def _ask_next(state: ChatState, at: float, dial: DialView) -> Transition:
 
 def _ask_again(state: ChatState, failed: FailedQuestion, at: float, dial: DialView) -> Transition:
     if failed.number is None:
-        parts = failed.asked.parts  # they went back to what is attached
+        parts = failed.asked.parts  # they are attached again
         return _ask(state.but(attached=state.attached[len(parts) :]), failed.asked, at, dial)
     begun, asked = _ask(state.rewind(failed.number), failed.asked, at, dial)
     return begun, (effects.Rewind(failed.number), *asked)
@@ -102,7 +102,7 @@ def _on_words_returned(
 
 
 def _on_drafts_restored(
-    state: ChatState, action: actions.DraftsRestored, _dial: DialView
+    state: ChatState, action: actions.RestoredDrafts, _dial: DialView
 ) -> Transition:
     if not action.queue and not action.typed:
         return state, ()
@@ -176,6 +176,7 @@ def _show_hit(state: ChatState, value: str, _dial: DialView) -> Transition:
 
 _PICKED: dict[str, Callable[[ChatState, str, DialView], Transition]] = {
     "thinking": thinking,
+    "model": lambda state, value, dial: run(state, f"/model {value}", dial),
     "thread": _open_thread,
     "theme": _change_theme,
     "hit": _show_hit,
@@ -302,7 +303,7 @@ _HANDLERS: dict[type, Callable[[ChatState, Any, DialView], Transition]] = {
     actions.KeyTyped: _on_typed,
     actions.Unqueued: _on_unqueued,
     actions.WordsReturned: _on_words_returned,
-    actions.DraftsRestored: _on_drafts_restored,
+    actions.RestoredDrafts: _on_drafts_restored,
     actions.PaneToggled: search.on_pane_toggled,
     actions.SearchTyped: search.on_search_typed,
     actions.ThreadsListed: search.on_listed,

@@ -91,9 +91,12 @@ class ThreadMessage(Struct, frozen=True):
 
 
 class PickerState(Struct, frozen=True):
-    """A list the user is picking from; ``what`` is what the choice is of."""
+    """A list the user is picking from; ``what`` is what the choice is of.
 
-    what: Literal["thinking", "thread", "theme", "hit"]
+    The list of models has no ``choices`` here: they are found as the user types.
+    """
+
+    what: Literal["thinking", "thread", "theme", "hit", "model"]
     title: str
     choices: tuple[Choice, ...]
     at: int = 0
@@ -242,9 +245,9 @@ class ChatState(Struct, frozen=True, kw_only=True):
         """Return this state with some things changed."""
         return msgspec.structs.replace(self, **changes)
 
-    def tell(self, *lines: str, tone: Tone = "plain") -> "ChatState":
+    def tell(self, *lines: str, tone: Tone = "plain", items: tuple[str, ...] = ()) -> "ChatState":
         """Return this state with lines for the user at the end of the page."""
-        told = NoticeCell(key=self.next_key, lines=lines, tone=tone)
+        told = NoticeCell(key=self.next_key, lines=lines, tone=tone, items=items)
         return self.but(page=(*self.page, told), next_key=self.next_key + 1)
 
     def rewind(self, count: int) -> "ChatState":

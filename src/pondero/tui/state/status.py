@@ -10,6 +10,7 @@ from .state import ChatState, as_cost
 
 BETWEEN = " · "
 KEPT = "cache kept"
+_LOST = "cache lost"
 
 
 class StatusPiece(Struct, frozen=True):
@@ -34,7 +35,17 @@ _VERDICTS = {
 
 
 def status(state: ChatState, width: int) -> tuple[StatusPiece, ...]:
-    """Return the pieces that fit into this width, in their order; the model always does."""
+    """Return the pieces that fit into this width, in their order; the model always does.
+
+    What a change does to the cache is said more briefly before it is left out.
+    """
+    found = _fit_pieces(state, width)
+    if not state.cache or any(piece.text == state.cache for piece in found):
+        return found
+    return _fit_pieces(state.but(cache=_LOST), width)
+
+
+def _fit_pieces(state: ChatState, width: int) -> tuple[StatusPiece, ...]:
     pieces = _drop_pieces([piece for piece in _pieces(state) if piece.text], width, least=_SPARE)
     model, *others = pieces
     if _width(pieces) <= width:

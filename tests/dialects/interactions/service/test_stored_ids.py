@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from pondero.canon import HttpRequest
 from pondero.dialects.interactions.service import SERVICE
 
 ENDED = {"id": "v1_a", "status": "requires_continuation", "continuation_token": "t1"}
@@ -32,3 +33,16 @@ def test_a_whole_answer_gives_its_id_and_its_token():
     assert find({"status": "requires_continuation", "continuation_token": "t"}, stream=False) == [
         "t"
     ]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("previous_interaction_id", "previousInteractionId", "Previous_Interaction_Id"),
+        *("previous\\u005finteraction_id", "\\u0070reviousInteractionId"),
+    ],
+)
+def test_an_id_is_found_in_any_spelling_of_its_field(name):
+    body = f'{{"model": "m", "input": "hi", "{name}": "v1_a"}}'.encode()
+    found = SERVICE.stored_ids.find(HttpRequest("POST", "http://g/v1beta/interactions", {}, body))
+    assert [(each.field, each.id) for each in found] == [("previous_interaction_id", "v1_a")]

@@ -214,9 +214,28 @@ def _headers(targeted: Mapping[str, str], planned: Mapping[str, str]) -> dict[st
 # -- messages --------------------------------------------------------------------------------
 
 
+_THINKING_TYPES = ("thinking", "redacted_thinking")
+
+
 def write_level_turn(word: str) -> Block:
     """Return the system entry that only sets the effort, from its place on."""
     return {"role": "system", "content": [], "output_config": {"effort": word}}
+
+
+def _holds_results_only(turn: Mapping[str, Json]) -> bool:
+    content = turn.get("content")
+    blocks = content if isinstance(content, list) else ()
+    types = [block.get("type") for block in blocks if isinstance(block, dict)]
+    return bool(types) and all(each == "tool_result" for each in types)
+
+
+def _drop_thinking(turn: Mapping[str, Json]) -> Mapping[str, Json]:
+    content = turn.get("content")
+    if turn.get("role") != "assistant" or not isinstance(content, list):
+        return turn
+    kept = [block for block in content if block.get("type") not in _THINKING_TYPES]
+    # An answer of thinking alone would be empty, which no service takes.
+    return turn if len(kept) in (0, len(content)) else {**turn, "content": kept}
 
 
 LEVEL_TURNS = LevelTurns(
@@ -225,6 +244,8 @@ LEVEL_TURNS = LevelTurns(
     headers=_UPDATE_HEADERS,
     # With another mode, an effort that differs is rejected (pydantic-ai 2.66.0; wires/in-band)
     needs=((("thinking", "type"), ("adaptive", None)),),
+    waits_after=_holds_results_only,
+    drop_thinking=_drop_thinking,
 )
 
 

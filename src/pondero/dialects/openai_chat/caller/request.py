@@ -280,7 +280,11 @@ def write_level_turn(word: str) -> Json:
     return {"role": "system", "content": "", "configuration_update": change}
 
 
-LEVEL_TURNS = LevelTurns(at=("reasoning", "effort"), write=write_level_turn)
+def _is_result(turn: Mapping[str, Json]) -> bool:
+    return turn.get("role") == "tool"
+
+
+LEVEL_TURNS = LevelTurns(at=("reasoning", "effort"), write=write_level_turn, waits_after=_is_result)
 
 
 def _ours(part: Text | ToolCall) -> dict[str, Json]:

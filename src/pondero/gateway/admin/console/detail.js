@@ -117,6 +117,6 @@ dialog.addEventListener("keydown", (event) => {
   step(direction);
 });
 dialog.addEventListener("click", (event) => {
-  if (event.target === dialog) dialog.close(); // outside of the panel
+  if (event.target === dialog) dialog.close(); // outside the panel
 });
 dialog.addEventListener("close", () => document.querySelector("#rows [tabindex='0']")?.focus());

@@ -10,7 +10,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from ...state import Proposal, Word
-from .views import content
+from .visible import content
 
 _WORDS: tuple[tuple[Word, str], ...] = (
     ("no", "do not run it"),

@@ -13,7 +13,7 @@ from textual.widgets import Static
 
 from ...state import Column, ComparisonState, column_figures
 from .transcript import Transcript
-from .views import content
+from .visible import content
 
 _LEAST = 26
 """Letters that a column must have; where there is no room for that, columns are stacked."""

@@ -7,7 +7,7 @@ from textual.markup import escape
 from textual.message import Message
 
 from ...state import COMMANDS
-from .views import content
+from .visible import content
 
 
 class CommandChosen(Message):

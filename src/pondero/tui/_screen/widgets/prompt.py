@@ -16,7 +16,7 @@ from textual.widgets import Static, TextArea
 from ....canon import escape_controls
 from ...file_mentions import find_dropped
 from ...state import COMMANDS, ChatState, queued_lines
-from .views import content
+from .visible import content
 
 _OFFERED = 9
 """Completions that are seen at once."""
@@ -64,6 +64,13 @@ class QueuedMessages(Static):
 
 
 Complete = Callable[[str], tuple[str, ...]]
+Preview = Callable[[str], str]
+"""Returns what a line would do, in a few words, before it is sent."""
+
+
+def _say_nothing(_line: str) -> str:
+    return ""
+
 
 _KEYS = (
     "Enter sends · Ctrl+T level · Ctrl+O thinking · /help",
@@ -121,7 +128,7 @@ class Prompt(TextArea):
     class ExitPressed(Message):
         """Ctrl-D on an empty line."""
 
-    def __init__(self, complete: Complete) -> None:
+    def __init__(self, complete: Complete, preview: Preview = _say_nothing) -> None:
         super().__init__(
             id="prompt",
             compact=True,
@@ -130,6 +137,8 @@ class Prompt(TextArea):
         )
         self.has_queue: bool = False
         self._complete = complete
+        self._preview = preview
+        self._previewed = ""
         self._lines: tuple[str, ...] = ()
         self._line = 0
         self._history: list[str] = []
@@ -182,7 +191,12 @@ class Prompt(TextArea):
         room = self.outer_size.width - _CORNERS
         keys = next((keys for keys in _KEYS if len(keys) <= room), _KEYS[-1])
         widget: Widget = self  # see above
-        widget.border_subtitle = content(self._hint or keys)
+        widget.border_subtitle = content(self._fit_preview(room) or self._hint or keys)
+
+    def _fit_preview(self, room: int) -> str:
+        """Return what the line would do, without the price if there is no room for it."""
+        text = f"Enter: {self._previewed}" if self._previewed else ""
+        return text if len(text) <= room else text.partition(" (")[0]
 
     def get_line(self, line_index: int) -> Text:
         """Return a line to draw: words that were pasted, or come from a thread, made visible."""
@@ -287,6 +301,10 @@ class Prompt(TextArea):
     def _look(self) -> None:
         text = self.text
         at_end = self.cursor_location == self.document.end
+        previewed = self._preview(text) if text.startswith("/") else ""
+        if previewed != self._previewed:
+            self._previewed = previewed
+            self.on_resize()
         self._offer(
             self._complete(text) if text.startswith("/") or ("@" in text and at_end) else ()
         )

@@ -13,7 +13,7 @@ from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
 from ...state import Choice, ThreadPaneState
-from .views import content
+from .visible import content
 
 _MARGIN = 2
 

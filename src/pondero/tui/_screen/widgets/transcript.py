@@ -7,6 +7,7 @@ from textual.containers import VerticalScroll
 from textual.message import Message
 
 from ...state import Cell, ThinkingCell
+from .answer import AnswerView
 from .views import View, view_of
 
 
@@ -19,7 +20,7 @@ class Transcript(VerticalScroll, can_focus=False):
 
         older: bool
 
-    class Moved(Message):
+    class BelowChange(Message):
         """There is more below what is seen now, or there is no more."""
 
     def __init__(self, id: str | None = "page", *, at_end: bool = True) -> None:
@@ -91,11 +92,36 @@ class Transcript(VerticalScroll, can_focus=False):
             self.call_after_refresh(self._hold)
         self.call_after_refresh(self._look_below)
 
+    def on_resize(self) -> None:
+        """Give the sleeping parts the height that they need at this width."""
+        for view in self._views.values():
+            if isinstance(view, AnswerView):
+                for chunk in view.chunks:
+                    chunk.fit()
+        self.call_after_refresh(self._wake)
+
+    def _wake(self) -> None:
+        """Draw the answers near the window, and free those that are far from it."""
+        height = max(1, self.size.height)
+        near = (self.scroll_offset.y - height, self.scroll_offset.y + 2 * height)
+        far = (near[0] - 2 * height, near[1] + 2 * height)
+        for view in self._views.values():
+            if isinstance(view, AnswerView):
+                top = view.virtual_region.y
+                for chunk in view.chunks:
+                    place = chunk.virtual_region
+                    first, last = top + place.y, top + place.bottom
+                    if first < near[1] and last > near[0]:
+                        chunk.wake()
+                    elif first > far[1] or last < far[0]:
+                        chunk.sleep()
+
     def _look_below(self) -> None:
+        self._wake()
         more = not self._at_end() and self.scroll_offset.y < self.max_scroll_y
         if more != self.has_more_below:
             self.has_more_below = more
-            self.post_message(self.Moved())
+            self.post_message(self.BelowChange())
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Say so when an end comes into view; while it is drawn, a page kept to its end jumps."""

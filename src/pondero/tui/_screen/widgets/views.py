@@ -1,16 +1,11 @@
-"""What the chat draws: cells, the status line, the picker; texts made safe to draw, and colours."""
+"""What the chat draws: cells, the status line, the picker, and its colours."""
 
-import asyncio
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
+from itertools import zip_longest
 from textwrap import wrap
-from time import perf_counter
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from markdown_it import MarkdownIt
-from markdown_it.rules_core import StateCore
-from markdown_it.token import Token
 from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -20,8 +15,7 @@ from textual.events import Click
 from textual.message import Message
 from textual.screen import ModalScreen
 from textual.theme import BUILTIN_THEMES, Theme
-from textual.widgets import Markdown, OptionList, Static
-from textual.widgets.markdown import MarkdownBlock
+from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from ....canon import escape_controls
@@ -39,42 +33,8 @@ from ...state import (
     WaitingCell,
     status,
 )
-
-
-def content(text: str, style: str = "") -> Content:
-    """Return words to draw, in a style."""
-    return Content.styled(escape_controls(text), style) if style else Content(escape_controls(text))
-
-
-def document() -> Markdown:
-    """Return an empty Markdown document; what is appended to it is made visible before."""
-    return Markdown(parser_factory=_parser, open_links=False)
-
-
-def is_safe_text(drawn: Markdown, text: str) -> bool:
-    """Return whether pieces drew the blocks of the whole text; Textual sees only the last block."""
-    definitions: dict[str, Any] = {}
-    tokens = _parser().parse(text, definitions)
-    blocks = [(token.type, *token.map) for token in tokens if token.map and not token.level]
-    children = [child for child in drawn.children if isinstance(child, MarkdownBlock)]
-    shown = [(child.name, *child.source_range) for child in children]
-    return shown == blocks and not definitions.get("references")
-
-
-def _parser() -> MarkdownIt:
-    """Return the parser Textual uses, but HTML is text: Textual would leave it out."""
-    parser = MarkdownIt("gfm-like", {"html": False})
-    parser.core.ruler.push("visible", _make_visible)
-    return parser
-
-
-def _make_visible(state: StateCore) -> None:
-    waiting: list[Token] = list(state.tokens)
-    while waiting:
-        token = waiting.pop()
-        token.content = escape_controls(token.content)
-        waiting += token.children or ()
-
+from .answer import AnswerView
+from .visible import content
 
 DARK = Theme(
     name="dark",
@@ -120,8 +80,6 @@ def theme_of(environment: Mapping[str, str], chosen: str | None = None) -> str:
 _TAIL = 6
 """How many lines of a thought are seen while it goes on."""
 _USUAL_WIDTH = 76
-_BREATH = 0.05
-"""Seconds between two drawings of an answer that is still coming, at least."""
 
 
 class UserView(Static):
@@ -164,91 +122,6 @@ class ThinkingView(Static):
         self.post_message(self.Clicked(self._key))
 
 
-class AnswerView(Vertical):
-    """An answer; while it arrives, only what is new is parsed and drawn."""
-
-    def __init__(self, cell: AnswerCell) -> None:
-        super().__init__(classes="spoken")
-        self._cell = cell
-        self._drawn = ""
-        self._pieced = False  # whether it was drawn in more than one piece
-        self._drawing = True  # until it is mounted
-        self._whole = asyncio.Event()
-        self._markdown = document()
-        self._below = Static(content(_cut(cell.cut)), classes="cut")
-
-    def compose(self) -> ComposeResult:
-        """Lay out the answer, and the line below it that says why it was cut."""
-        yield self._markdown
-        yield self._below
-
-    def on_mount(self) -> None:
-        """Draw what there is."""
-        self._drawing = False
-        self.show(self._cell)
-
-    def show(self, cell: AnswerCell) -> None:
-        """Draw the cell as it is now."""
-        if cell.cut != self._cell.cut:
-            self._below.update(content(_cut(cell.cut)))
-        self._cell = cell
-        self._below.display = cell.cut is not None
-        if not cell.live:
-            self._whole.set()
-        if not self._drawing and self._is_due():
-            self._drawing = True
-            self.run_worker(self._draw())
-
-    def _is_due(self) -> bool:
-        return escape_controls(self._cell.text) != self._drawn or (
-            self._pieced and not self._cell.live
-        )
-
-    async def _draw(self) -> None:
-        while self._is_due():
-            began = perf_counter()
-            await self._add(escape_controls(self._cell.text), live=self._cell.live)
-            if self._cell.live:
-                await self._laid_out()
-                # Laying out Markdown is slow: half of the time is left to everything else.
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(max(_BREATH, perf_counter() - began)):
-                        await self._whole.wait()
-        self._drawing = False
-
-    async def _add(self, text: str, *, live: bool) -> None:
-        """Append the new text; never ``update``: Textual 8.2 then loses the last block's start."""
-        drawn, self._drawn = self._drawn, text
-        if not text.startswith(drawn):
-            await self._redraw(text)
-        elif text != drawn:
-            self._pieced = bool(drawn)
-            try:
-                await self._markdown.append(text[len(drawn) :])
-            except UnboundLocalError:  # Textual 8.2: the last row of a table turned out to be none
-                await self._redraw(text)
-        if self._pieced and not live:
-            self._pieced = False
-            if not is_safe_text(self._markdown, text):
-                await self._redraw(text)
-
-    async def _redraw(self, text: str) -> None:
-        """Draw into a new document and swap: refilling the old one would move the page."""
-        fresh = document()
-        fresh.display = False
-        await self.mount(fresh, before=self._below)
-        await fresh.append(text)
-        with self.app.batch_update():
-            old, self._markdown = self._markdown, fresh
-            fresh.display = True
-            await old.remove()
-
-    async def _laid_out(self) -> None:
-        done = asyncio.Event()
-        self.call_after_refresh(done.set)
-        await done.wait()
-
-
 class ToolCallView(Static):
     """A tool call, and what came of it."""
 
@@ -264,7 +137,8 @@ class NoticeView(Static):
     """What the chat itself says; a long line is wrapped with an indent."""
 
     def __init__(self, cell: NoticeCell) -> None:
-        super().__init__(content("\n".join(cell.lines)), classes=f"told {cell.tone}")
+        first = (*_lay_out(cell.items, _USUAL_WIDTH), *cell.lines)
+        super().__init__(content("\n".join(first)), classes=f"told {cell.tone}")
         self._cell = cell
         self._width = 0
 
@@ -272,7 +146,8 @@ class NoticeView(Static):
         """Draw the cell as it is now."""
         self._cell = cell
         width = self._width or _USUAL_WIDTH
-        lines = [piece for line in cell.lines for piece in _fold_line(escape_controls(line), width)]
+        all_lines = (*_lay_out(cell.items, width), *cell.lines)
+        lines = [piece for line in all_lines for piece in _fold_line(escape_controls(line), width)]
         self.update(content("\n".join(lines)))
 
     def on_resize(self) -> None:
@@ -326,6 +201,18 @@ def _tail(text: str, width: int) -> str:
     return "\n".join(lines[-_TAIL:]).strip()
 
 
+def _lay_out(items: tuple[str, ...], width: int) -> list[str]:
+    """Return items in columns, from top to bottom: two if there is room for them, else one."""
+    if not items:
+        return []
+    rows = (len(items) + 1) // 2
+    room = max(map(len, items[:rows])) + 2
+    if room + max(map(len, items)) > width:
+        return list(items)
+    pairs = zip_longest(items[:rows], items[rows:], fillvalue="")
+    return [f"{left:<{room}}{right}".rstrip() for left, right in pairs]
+
+
 def _fold_line(line: str, width: int) -> list[str]:
     if len(line) <= width:
         return [line]
@@ -339,10 +226,6 @@ def _render_call(cell: ToolCallCell) -> Content:
         return content(f"{cell.line}{' …' if cell.live else ''}")
     mark = "✗" if cell.failed else "→"
     return content(f"{cell.line}\n  {mark} {cell.result}")
-
-
-def _cut(why: str | None) -> str:
-    return f"— {why} —" if why else ""
 
 
 _STYLES = {
@@ -396,6 +279,8 @@ class Picker(ModalScreen[str | None]):
             f"{choice.label[:label]:<{label}}  {choice.detail}".rstrip()
             for choice in self._choosing.choices
         ]
+        if self._choosing.what == "hit":  # the word that was found must be seen
+            lines = [f"{choice.label}\n  {choice.detail}" for choice in self._choosing.choices]
         width = max(map(len, (self._choosing.title, *lines)))  # what is chosen is a whole line
         rows = [Option(content(f"{line:<{width}}")) for line in lines]
         with Vertical(id="picker"):

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ....catalog import ModelEntry
+from ....errors import PonderoError
 from ....thinking import BENIGN, Plan, percent_of_output
 from ..catalog_view import DialView
 from ..cells import Tone
@@ -15,13 +16,12 @@ _BUDGET = re.compile(r"\s*--(?:thinking-)?budget[= ]\s*(\S+)")
 
 
 def model_command(state: ChatState, argument: str, dial: DialView) -> Transition:
-    """Switch to another model; without a name, say which one is in use."""
+    """Switch to another model; without a name, open the list of models."""
     if not argument:
         entry = dial.entry(state.model)
-        here = (
-            f"{entry.provider.label} {entry.model}, thinking: {describe_level(state.plan, entry)}"
-        )
-        return state.tell(here, "  /model NAME/LEVEL goes on with another; Tab completes"), ()
+        level = describe_level(state.plan, entry)
+        here = f"now {entry.provider.label} {entry.model}, thinking {level}"
+        return state.but(choosing=PickerState("model", here, ())), ()
     budget = _BUDGET.search(argument)
     name, level_text = dial.split(_BUDGET.sub("", argument).strip())
     level_text = budget[1] if budget else level_text or state.level_text
@@ -43,6 +43,22 @@ def thinking(state: ChatState, argument: str, dial: DialView) -> Transition:
     first, *rest = meaning(entry, changed.plan)
     lines = (f"✓{first[1:]}" if not first.startswith("  ⚠") else first, *rest)
     return changed.tell(*lines, tone=_tone(changed)), _switch_effects(state, changed)
+
+
+_SWITCHES = {"/model": model_command, "/thinking": thinking}
+
+
+def preview_switch(state: ChatState, line: str, dial: DialView) -> Handoff | None:
+    """Return the move that a typed line would make; None if it makes none, or is not complete."""
+    word, _, argument = line.partition(" ")
+    command = _SWITCHES.get(word.lower())
+    if command is None or not argument.strip() or state.busy:
+        return None
+    try:
+        _, found = command(state, argument.strip(), dial)
+    except PonderoError:
+        return None
+    return next((each for each in found if isinstance(each, Handoff)), None)
 
 
 def offer(state: ChatState, dial: DialView) -> ChatState:

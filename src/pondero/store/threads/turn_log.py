@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from ...canon import Message, Text, ToolCall, ToolResult, load_json
+from ...canon import Message, Text, load_json
 from ...errors import PonderoError, UsageError
+from ...handoff import answer_interrupted
 from .database import Database, hold_lock
 from .records import Drafts, StoredMessage, UnfinishedTurn
 from .rows import encode_text
@@ -214,11 +215,5 @@ def mark_partial(turn: UnfinishedTurn) -> UnfinishedTurn:
     if last.finish is None:
         last = replace(last, partial=True)
     calls = last.message.tool_calls
-    results = (StoredMessage(Message("user", tuple(map(interrupted_result, calls)))),)
+    results = (StoredMessage(answer_interrupted(calls)),)
     return replace(turn, messages=(*before, last, *(results if calls else ())))
-
-
-def interrupted_result(call: ToolCall) -> ToolResult:
-    """Return the result of a call that was not run, because the turn was cut off."""
-    reason = Text("interrupted before it was run")
-    return ToolResult(call.id, (reason,), error=True, name=call.name)

@@ -30,7 +30,7 @@ def _killed(path: Path, *lines: str) -> None:
     """Run these lines in a program that is killed after them."""
     head = (
         "import os, sys",
-        "from tests.store.threads.test_unfinished import *",
+        "from tests.store.threads.test_turn_log import *",
         "threads = Threads.open(sys.argv[1])",
     )
     code = "\n".join((*head, *lines, f"os.kill(os.getpid(), {int(signal.SIGKILL)})"))
@@ -111,7 +111,7 @@ def test_the_turn_of_a_deleted_thread_begins_a_new_one(path):
 
 def test_a_turn_is_saved_whole_or_not_at_all(path):
     with Threads.open(path) as threads:
-        bad = StoredMessage(Message("assistant", (Text("x"),)), plan={"x": object()})  # type: ignore[dict-item]
+        bad = StoredMessage(Message("assistant", (Text("x"),)), plan={"x": object()})
         with pytest.raises(Exception, match="cannot be saved"):
             threads.save_turn(make_turn(QUESTION, bad))
         assert threads.list() == ()
@@ -139,7 +139,7 @@ def test_a_journal_on_a_closed_file_never_stops_the_turn(path):
 
 
 def test_a_journal_writes_what_arrives(path, monkeypatch):
-    monkeypatch.setattr("pondero.store.threads.unfinished._EVERY", 0.001)
+    monkeypatch.setattr("pondero.store.threads.turn_log._EVERY", 0.001)
     read = Event()
 
     def messages():

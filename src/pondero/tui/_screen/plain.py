@@ -1,0 +1,355 @@
+"""The chat line by line: for screen readers, Emacs, serial lines and terminals that cannot draw.
+
+The reducer and its effects are those of the drawn chat; here they are printed.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import AbstractContextManager, nullcontext, suppress
+from threading import Thread
+
+from ...canon import escape_controls
+from ...cassettes import AsyncTap
+from ...errors import PonderoError
+from ..reports import describe_error
+from ..session import Session, describe_unexpected
+from ..state import (
+    Action,
+    AnswerCell,
+    Cell,
+    ChatState,
+    Choice,
+    DialView,
+    NoticeCell,
+    ThinkingCell,
+    ToolCallCell,
+    UserCell,
+    Word,
+    actions,
+    column_figures,
+    reduce,
+)
+from .conversation import ConversationTab, Tabs
+from .ending import EndingSignals
+from .executor import Executor
+
+_FRAME = 0.1
+"""Seconds between two looks at what has arrived."""
+_WORDS: dict[str, Word] = {"o": "once", "once": "once", "a": "always", "always": "always"}
+
+
+class Job:
+    """A coroutine in the background."""
+
+    def __init__(self, work: Coroutine[None, None, None]) -> None:
+        self._task = asyncio.ensure_future(work)
+
+    def cancel(self) -> None:
+        """Cancel it."""
+        self._task.cancel()
+
+    async def wait(self) -> None:
+        """Wait until it has ended."""
+        with suppress(asyncio.CancelledError):
+            await asyncio.shield(self._task)
+
+
+class PlainChat:
+    """Reads lines, prints what comes, and asks with numbered lists."""
+
+    def __init__(
+        self,
+        state: ChatState,
+        dial: DialView,
+        session: Session,
+        *,
+        tap: AsyncTap | None,
+        clock: Callable[[], float],
+        write: Callable[[str], None],
+    ) -> None:
+        state = state.but(paid=session.paid, unpriced=session.why_unpriced)
+        self._tabs = Tabs(ConversationTab(state, session))
+        self._dial = dial
+        self._clock = clock
+        self._write = write
+        self._executor = Executor(self, self._tabs, tap, clock)
+        self._printed: dict[int, str] = {}
+        self._options: tuple[Choice, ...] = ()
+        self._asked: object = None
+        self._free = asyncio.Event()
+        self._code: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    async def run(self, first: tuple[Action, ...], lines: "asyncio.Queue[str | None]") -> int:
+        """Talk until the user leaves or the input ends; return the exit code."""
+        for action in first:
+            self.dispatch(action)
+        self._executor.restore_drafts(self._tabs.active)
+        reading = asyncio.ensure_future(self._read(lines))
+        while not self._code.done():
+            await asyncio.wait((self._code,), timeout=_FRAME)
+            for tab in self._tabs:
+                for action in tab.take_arrivals(self._clock):
+                    self.dispatch(action, tab)
+        reading.cancel()
+        return self._code.result()
+
+    async def _read(self, lines: "asyncio.Queue[str | None]") -> None:
+        self._prompt()
+        while (line := await lines.get()) is not None:
+            if not self._answer(line.strip()):
+                self.dispatch(actions.Submitted(line, self._clock()))
+            await self._free.wait()
+            self._prompt()
+        self.leave()
+
+    # -- what the executor may do -----------------------------------------------------------------
+
+    def dispatch(self, action: Action, tab: ConversationTab | None = None) -> None:
+        """Reduce an action on a tab (None: the one that is shown), print it, run its effects."""
+        tab = tab or self._tabs.active
+        tab.state, asked = reduce(tab.state, action, self._dial)
+        self._note_free()
+        if tab is self._tabs.active:
+            self._print_state(tab.state)
+        for effect in asked:
+            try:
+                self._executor.do(effect, tab)
+            except PonderoError as error:
+                self.dispatch(describe_error(error))
+            except Exception as error:  # noqa: BLE001 - whatever happens, the chat continues
+                self.dispatch(describe_error(PonderoError(describe_unexpected(error))))
+
+    def _note_free(self) -> None:
+        """Let lines be read when there is something for the user to do."""
+        if self._state.active and not self._state.proposals:
+            self._free.clear()
+        else:
+            self._free.set()
+
+    def run_worker(
+        self,
+        work: Coroutine[None, None, None],
+        *,
+        group: str = "default",  # noqa: ARG002 - as the drawn chat has it
+        exclusive: bool = False,  # noqa: ARG002
+        exit_on_error: bool = True,  # noqa: ARG002
+    ) -> Job:
+        """Run a coroutine in the background."""
+        return Job(work)
+
+    def show_tab(self, tab: ConversationTab) -> None:
+        """Continue with another thread."""
+        self._tabs.activate(tab)
+        self._print_state(tab.state)
+
+    def scroll_to(self, number: int) -> None:
+        """Print a message of the thread."""
+        for cell in self._state.page:
+            if cell.number == number:
+                self._say("".join(_texts(cell)))
+
+    def restore_input(self, words: str, *, selected: bool) -> bool:  # noqa: ARG002 - no line here
+        """Say which words were not sent."""
+        self._say(f"not sent: {words}")
+        return True
+
+    def paste_text(self) -> None:
+        """Do nothing: the terminal pastes."""
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """Print the text: there is no clipboard."""
+        self._say(text)
+
+    def suspend(self) -> AbstractContextManager[None]:
+        """Give the terminal to another program."""
+        return nullcontext()
+
+    def change_theme(self, theme: str) -> None:
+        """Do nothing: there are no colours."""
+
+    def leave(self, code: int = 0) -> None:
+        """Stop what runs, save it, and leave."""
+        self.run_worker(self._leave(code))
+
+    async def _leave(self, code: int) -> None:
+        stopped = await self._executor.stop_all()
+        for tab in self._tabs:
+            self._executor.save_drafts(tab, "", cut=bool(code) and tab in stopped)
+        if not self._code.done():
+            self._code.set_result(code)
+
+    def interrupt(self) -> None:
+        """Stop the answer, or leave when pressed twice."""
+        if self._state.comparing is not None:
+            self.dispatch(actions.ComparisonClosing(keep=False))
+        else:
+            self.dispatch(actions.TurnInterrupted(hard=True))
+            if self._state.hint:
+                self._say(self._state.hint)
+
+    # -- questions to the user --------------------------------------------------------------------
+
+    @property
+    def _state(self) -> ChatState:
+        return self._tabs.active.state
+
+    def _answer(self, line: str) -> bool:
+        """Take a line as the answer to a question; return whether there was one."""
+        state = self._state
+        if state.proposals:
+            word = _WORDS.get(line.lower(), "no")
+            self.dispatch(actions.ApprovalDecided(state.proposals[0].id, word))
+        elif state.choosing is not None:
+            self._answer_choice(line)
+        elif state.comparing is not None and not state.comparing.live:
+            self._answer_comparison(line, len(state.comparing.columns))
+        else:
+            return False
+        return True
+
+    def _answer_choice(self, line: str) -> None:
+        choosing = self._state.choosing
+        if line.isdecimal() and 1 <= int(line) <= len(self._options):
+            self.dispatch(actions.ItemPicked(self._options[int(line) - 1].value))
+        elif line and choosing is not None and choosing.what == "model":
+            self._offer(self._tabs.active.session.find_models(line)[:20])
+        else:
+            self.dispatch(actions.Dismissed())
+
+    def _answer_comparison(self, line: str, count: int) -> None:
+        keep = line.isdecimal() and 1 <= int(line) <= count
+        if keep and self._state.comparing is not None:
+            step = int(line) - 1 - self._state.comparing.at
+            self.dispatch(actions.ColumnMoved(step))
+        self.dispatch(actions.ComparisonClosing(keep=keep))
+
+    def _offer(self, choices: tuple[Choice, ...]) -> None:
+        self._options = choices
+        for number, each in enumerate(choices, 1):
+            self._say(f"{number}. {each.label}  {each.detail}".rstrip())
+
+    def _prompt(self) -> None:
+        state = self._state
+        if state.proposals:
+            proposal = state.proposals[0]
+            who = f"{proposal.column}: " if proposal.column else ""
+            self._say(f"{who}{proposal.name} wants to run, from {proposal.source}:")
+            self._say(proposal.arguments)
+            self._write("once, always, or no? [no] ")
+        elif state.choosing is not None:
+            if state.choosing is not self._asked:
+                self._asked = state.choosing
+                self._say(state.choosing.title)
+                self._offer(state.choosing.choices)
+            search = ", words to search" if state.choosing.what == "model" else ""
+            self._write(f"number{search}, or Enter for none: ")
+        elif state.comparing is not None:
+            self._print_comparison()
+            self._write("number to keep, or Enter for none: ")
+        else:
+            self._write("> ")
+
+    def _print_comparison(self) -> None:
+        comparing = self._state.comparing
+        for number, column in enumerate(comparing.columns if comparing else (), 1):
+            figures = ", ".join(column_figures(column, paid=self._state.paid))
+            self._say(f"{number}. {column.name}: {figures}")
+            for cell in column.chat.page:
+                self._say("".join(_texts(cell)))
+
+    # -- output -----------------------------------------------------------------------------------
+
+    def _print_state(self, state: ChatState) -> None:
+        for cell in (*state.page, *state.live):
+            text = "".join(_texts(cell))
+            before = self._printed.get(cell.key, "")
+            if (isinstance(cell, UserCell) and state.busy) or _is_told(cell, before):
+                pass  # the user has just typed it, or its count has changed
+            elif text != before and text.startswith(before):
+                self._write(escape_controls(text[len(before) :]))
+            elif text != before:
+                self._say(text)
+            self._printed[cell.key] = text
+
+    def _say(self, text: str) -> None:
+        if text:
+            self._write(f"{escape_controls(text.rstrip())}\n")
+
+
+def _is_told(cell: Cell, before: str) -> bool:
+    return isinstance(cell, ThinkingCell) and not cell.open and before.count("\n") > 1
+
+
+def _texts(cell: Cell) -> Iterator[str]:
+    """Yield what is printed of a cell; only its end may grow while it arrives."""
+    match cell:
+        case UserCell():
+            yield f"You: {cell.text}\n"
+        case NoticeCell():
+            yield "\n".join((*cell.items, *cell.lines)) + "\n"
+        case ThinkingCell():
+            yield "thinking...\n"
+            if not cell.live:
+                yield f"{cell.line.lstrip('▸▾· ')}\n"
+                yield f"{cell.text.strip()}\n" if cell.open else ""
+        case AnswerCell():
+            yield cell.text
+            yield "" if cell.live else "\n"
+            yield f"({cell.cut})\n" if cell.cut else ""
+        case ToolCallCell():
+            yield f"tool {cell.name}({cell.arguments})\n" if not cell.live else ""
+            yield f"result: {cell.result}\n" if cell.result is not None else ""
+        case _:
+            return
+
+
+def run_plain_chat(
+    state: ChatState,
+    dial: DialView,
+    session: Session,
+    *,
+    tap: AsyncTap | None,
+    clock: Callable[[], float],
+    first: tuple[Action, ...],
+) -> int:
+    """Talk line by line until the user leaves, and return the exit code."""
+
+    async def talk() -> int:
+        lines: asyncio.Queue[str | None] = asyncio.Queue()
+        chat = PlainChat(state, dial, session, tap=tap, clock=clock, write=_write_out)
+        loop = asyncio.get_running_loop()
+        Thread(target=_read_lines, args=(loop, lines), daemon=True).start()
+        ending = EndingSignals()
+        ending.set_handlers(chat.leave)
+        with suppress(NotImplementedError):
+            loop.add_signal_handler(signal.SIGINT, chat.interrupt)
+        try:
+            return await chat.run(first, lines)
+        finally:
+            ending.remove_handlers()
+            await session.aclose()
+
+    return asyncio.run(talk())
+
+
+def _write_out(text: str) -> None:
+    with suppress(OSError):  # the terminal is gone
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+
+def _read_lines(loop: asyncio.AbstractEventLoop, lines: "asyncio.Queue[str | None]") -> None:
+    """Read standard input; not by its file object, whose lock would hold up the end."""
+    rest = b""
+    with suppress(OSError, RuntimeError):  # the terminal, or the loop, is gone
+        while came := os.read(0, 65536):
+            *whole, rest = (rest + came).split(b"\n")
+            for line in whole:
+                loop.call_soon_threadsafe(lines.put_nowait, line.decode("utf-8", "replace"))
+    with suppress(RuntimeError):
+        if rest:
+            loop.call_soon_threadsafe(lines.put_nowait, rest.decode("utf-8", "replace"))
+        loop.call_soon_threadsafe(lines.put_nowait, None)

@@ -1,0 +1,91 @@
+"""The page on troubleshooting has the texts that services say, and advice that can be followed."""
+
+import json
+import re
+import runpy
+from contextlib import suppress
+from pathlib import Path
+
+import click
+import pytest
+
+import pondero
+from pondero.cli.app import app
+from pondero.dialects import NAMES
+from pondero.dialects.rejections import load_rules
+from pondero.emulator import Emulator
+from pondero.thinking import CODES, TOKENS
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "troubleshooting.md").read_text("utf-8")
+MADE = runpy.run_path(str(ROOT / "docs" / "troubleshooting.py"))
+TOPICS = MADE["TOPICS"]
+ROWS = [*(each for name in NAMES for each in MADE["iter_advice"](name)), *MADE["iter_own_words"]()]
+
+
+@pytest.mark.parametrize("topic", TOPICS, ids=lambda topic: topic["title"])
+def test_a_topic_has_advice_and_names_rules_that_are_there_once(topic):
+    assert topic["do"].endswith(".")
+    for dialect, names in topic["rules"].items():
+        known = load_rules(f"pondero.dialects.{dialect}.service").rule
+        assert set(names) <= set(known)
+        others = [each["rules"].get(dialect, ()) for each in TOPICS if each is not topic]
+        assert not set(names) & {name for each in others for name in each}
+
+
+@pytest.mark.parametrize("dialect", NAMES)
+def test_every_api_has_the_common_topics(dialect):
+    topics = {row.topic for row in MADE["iter_advice"](dialect)}
+    assert {
+        "Key",
+        "Address",
+        "Model name",
+        "Thinking: wrong form",
+        "Unknown field or value",
+    } <= topics
+
+
+def test_commands_codes_and_policies_of_the_advice_are_there():
+    context = click.Context(app)
+    said = " ".join(topic["do"] for topic in TOPICS)
+    verbs = set(re.findall(r"`pondero ([a-z]+)", said + PAGE))
+    assert {"plan", "levels", "guard", "keys"} <= verbs <= set(app.list_commands(context))
+    assert "dropped_parameter" in CODES
+    assert "answer_room" in TOKENS
+
+
+def _pattern(text):
+    """Return a pattern for what a service says, with anything in place of the names in braces."""
+    plain = text.strip().replace("{{", "\x00").replace("}}", "\x01")
+    parts = re.split(r"\{[^}]*\}", plain)
+    plain = [part.replace("\x00", "{").replace("\x01", "}") for part in parts]
+    return ".+".join(re.escape(json.dumps(part, ensure_ascii=False)[1:-1]) for part in plain)
+
+
+LEVEL_TOPICS = {
+    "Unknown field or value",
+    *(t["title"] for t in TOPICS if "Thinking: " in t["title"]),
+}
+WRONG = {
+    "anthropic:claude-opus-5": {"thinking": {"type": "enabled", "budget_tokens": 8000}},
+    "anthropic:claude-haiku-4-5": {"output_config": {"effort": "high"}},
+    "openai:gpt-5.5": {"reasoning": {"effort": "enormous"}},
+    "openai-chat:gpt-5": {"reasoning_effort": "enormous"},
+    "google:gemini-2.5-pro": {"generationConfig": {"thinkingConfig": {"thinkingBudget": 0}}},
+    "google:gemini-3-pro-preview": {"generationConfig": {"thinkingConfig": {"thinkingLevel": "MINIMAL"}}},
+    "groq:openai/gpt-oss-120b": {"reasoning_effort": "none"},
+    "mistral:mistral-large-latest": {"reasoning_effort": "high"},
+    "ollama:qwen3": {"think": "enormous"},
+    "openrouter:openai/gpt-5": {"reasoning": {"effort": "enormous"}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("model", WRONG)
+def test_a_rejection_of_a_level_is_found_on_the_page_by_its_text(model):
+    emulator = Emulator()
+    with pondero.Client(transport=emulator) as client, suppress(pondero.ServiceError):
+        client.ask(model, "Hello", thinking=WRONG[model])  # an automatic repair may follow
+    body = json.dumps(emulator.log.entries[0].refusal, ensure_ascii=False)
+    rows = [row for row in ROWS if re.search(_pattern(row.text), body, re.DOTALL)]
+    assert {row.topic for row in rows} & LEVEL_TOPICS, body
+    assert all(MADE["_REFEREE"]["_code"](row.text.strip()) in PAGE for row in rows)

@@ -1,0 +1,97 @@
+"""The chat line by line: the same commands, and nothing but text."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from tests.tui.terminal import running
+
+from pondero.store import Threads
+
+PLAIN = ("chat", "--plain", "--offline", "claude-opus-5/low")
+
+
+def said(environment, *lines: str, arguments: tuple[str, ...] = PLAIN) -> str:
+    """Give these lines to a plain chat in a pipe, and return what it prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", "from pondero.cli import main; main()", *arguments],
+        input="".join(f"{line}\n" for line in lines).encode(),
+        capture_output=True,
+        check=True,
+        env={"PYTHONPATH": os.environ.get("PYTHONPATH", ""), **environment},
+    )
+    assert done.stderr == b""
+    return done.stdout.decode()
+
+
+def test_questions_and_commands_are_answered_in_lines_without_escapes(environment):
+    text = said(environment, "What is 17 * 23?", "/model claude-haiku-4-5", "/cost", "Is 7 prime?")
+    assert "\x1b" not in text
+    assert text.count("thinking...\n") == 2
+    assert "\n17 * 23 = 391\n" in text
+    assert "Switched to Anthropic claude-haiku-4-5" in text
+    assert "last         all" in text
+
+
+def test_lists_are_numbered_and_a_number_picks(environment):
+    text = said(environment, "/thinking", "1", "/model", "sonnet-4-6", "1", "/compare low,high 2*3")
+    assert "1. off\n2. low\n" in text
+    assert "✓ Thinking: off" in text
+    assert "1. claude-sonnet-4-6  off…max" in text
+    assert "Switched to Anthropic claude-sonnet-4-6" in text
+    assert "1. low: thinking" in text
+    assert "2. high: thinking" in text
+
+
+def test_a_tool_is_asked_about(environment, tmp_path):
+    tool = tmp_path / "weather.py"
+    tool.write_text(
+        "def get_weather(city: str) -> str:\n    'The weather in a city.'\n    return 'sun'\n"
+    )
+    arguments = (*PLAIN, "--tool", f"{tool}:get_weather")
+    question = "What is the weather in Bern?"
+    assert "says: sun" in said(environment, question, "once", arguments=arguments)
+    assert "says: sun" not in said(environment, question, "", arguments=arguments)
+
+
+@pytest.mark.parametrize("terminal", ["dumb", ""])
+def test_a_terminal_that_cannot_draw_gets_lines(environment, terminal):
+    environment["TERM"] = terminal
+    with running("chat", "--offline", "claude-opus-5/low", environment=environment) as chat:
+        chat.until("\n>")
+        chat.press("What is 17 * 23?\n")
+        chat.until("17 * 23 = 391")
+        chat.press("/quit\n")
+        assert chat.ended() == 0
+        assert b"\x1b" not in chat.seen
+
+
+@pytest.mark.parametrize(("name", "code"), [("SIGHUP", 129), ("SIGTERM", 143)])
+def test_what_is_cut_off_is_kept(environment, tmp_path, name, code):
+    arguments = ("chat", "--plain", "--offline", "claude-opus-5/max")
+    with running(*arguments, environment=environment) as chat:
+        chat.until("\n>")
+        chat.press("Explain 17 * 23 at length\n")
+        chat.until("thinking...")
+        chat.signal(getattr(signal, name))
+        assert chat.ended() == code
+    with Threads.open(tmp_path / "data" / "threads.db") as threads:
+        question, answer = threads.load_messages("last")
+    assert question.message.text == "Explain 17 * 23 at length"
+    assert answer.partial
+
+
+def test_ctrl_c_stops_the_answer_and_pressed_twice_leaves(environment):
+    arguments = ("chat", "--plain", "--offline", "claude-opus-5/max")
+    with running(*arguments, environment=environment) as chat:
+        chat.until("\n>")
+        chat.press("Explain 17 * 23 at length\n")
+        chat.until("thinking...")
+        chat.press("\x03")
+        chat.until("stopped here")
+        chat.press("\x03")
+        chat.until("Ctrl+C again")
+        chat.press("\x03")
+        assert chat.ended() == 0
