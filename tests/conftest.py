@@ -34,6 +34,9 @@ _SKIPPED = (
     "No contract was checked: nothing here says that any provider works.",
 )
 
+# A runner in the background ignores it, and so would every program that a test starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 # Wall-clock checks say more about the machine than about the code.
 _UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", _UNTIMED, max_examples=100, derandomize=True)

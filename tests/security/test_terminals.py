@@ -323,7 +323,7 @@ def test_words_reach_a_screen_in_two_places_only():
         for file in (SOURCE / "tui").rglob("*.py")
         if "Content.styled" in file.read_text("utf-8")
     ]
-    assert set(draws) == {"views.py"}
+    assert set(draws) == {"visible.py"}
 
 
 _PRINTERS = {"click.echo", "click.secho", "click.style", "print", "Console"}

@@ -217,7 +217,7 @@ def test_offline_takes_any_model_name(ask, model):
     assert "not in the catalog" in err
 
 
-@pytest.mark.parametrize("data", [b"\x89PNG\r\n\x1a\n\x00\x00", b"\xff\xfe", b"a\x00b"])
+@pytest.mark.parametrize("data", [b"\x89PNG\r\n\x1a\n\x00\x00", b"\xff\xfe\x00\xd8", b"a\x00b"])
 def test_what_is_no_text_is_not_sent(monkeypatch, capsys, data):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
     assert run(["ask", "--offline", "claude-opus-5", SUM]) == 2

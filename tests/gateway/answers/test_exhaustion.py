@@ -12,6 +12,7 @@ from tests.gateway.upstream import BACKS, Upstream
 
 from pondero.canon import HttpRequest
 from pondero.emulator import Fault
+from pondero.gateway.answers import held_beginning
 from pondero.gateway.config.model import (
     GatewayConfig,
     GatewayKey,
@@ -301,6 +302,15 @@ def test_if_the_second_stream_fails_the_client_gets_the_first(fault):
     assert (again.record.sent, again.record.why) == ("high", None)
     assert "exhausted_retry" not in again.adjustments
     assert again.adjustments == "answer_room:max_tokens, exhausted"
+    assert read_kinds(again.answer.body) == read_kinds(told.answer.body)
+
+
+@pytest.mark.parametrize("most", [0, 100, 500])
+def test_a_beginning_that_is_too_long_to_hold_is_written_once(monkeypatch, most):
+    told = Asked("messages", "opus", on_exhausted="tell", stream=True, show="none")
+    monkeypatch.setattr(held_beginning, "_MOST", most)
+    again = Asked("messages", "opus", stream=True, show="none")
+    assert again.calls == 1
     assert read_kinds(again.answer.body) == read_kinds(told.answer.body)
 
 

@@ -165,7 +165,11 @@ def _missing(config: "GatewayConfig", provider: "Provider") -> str | None:
 def _print_check(config: "GatewayConfig", routing: "Routing", *, offline: bool) -> int:
     """Print what would be served; return 1 if one of its providers lacks something."""
     where = f"http://{config.server.host}:{config.server.port}"
-    said = f"{config.path} is right." if config.path else "There is no gateway.toml."
+    lacking: list[str] = []
+    if not offline and config.routes:
+        lacking = [text for p in routing.providers() if (text := _missing(config, p))]
+    state = "is right, but cannot serve everything yet" if lacking else "is right"
+    said = f"{config.path} {state}." if config.path else "There is no gateway.toml."
     if config.routes:
         _print_text(f"{said} On {where} it serves:")
         _print_routes(config)
@@ -176,9 +180,6 @@ def _print_check(config: "GatewayConfig", routing: "Routing", *, offline: bool) 
         if not offline and not routing.names():
             for line in _KEYLESS if narrow() is None else (" ".join(_KEYLESS),):
                 _print_text(line, indent=2)
-    lacking = []
-    if not offline and config.routes:
-        lacking = [text for p in routing.providers() if (text := _missing(config, p))]
     for text in lacking:
         warn(text)
     return 1 if lacking else 0

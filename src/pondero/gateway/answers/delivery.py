@@ -179,15 +179,15 @@ class _Delivery:
                     held.look(step.events)
                 # Drop the events before the wait: thousands of slow streams would keep them.
                 data, step = converter.feed(step.events), None
-                if not held.is_open:
-                    held.add(data)
                 if held.is_open:
                     begins, wrote = not wrote, True
                     await self._write(held.take() + data if begins else data, begins=begins)
+                else:
+                    held.add(data)
                 del data
             data = await converter.end()
             if held.is_open:
-                await self._write(data, begins=not wrote, ends=True)
+                await self._write(held.take() + data, begins=not wrote, ends=True)
             else:
                 held.add(data)
         except PonderoError as error:
