@@ -72,7 +72,7 @@ demo: $(CORE) ## see the dial at work; no key, no network
 
 .PHONY: test
 test: lint contract coverage ## lint, the contract kit (with it all of test-thinking), coverage, then the whole suite
-	$(BIN)/pytest -n 2 --inline-snapshot=disable || { test $$? = 1 && $(ALONE); }
+	$(BIN)/pytest -n 4 --inline-snapshot=disable || { test $$? = 1 && $(ALONE); }
 
 .PHONY: test-pure
 test-pure: $(READY) ## only the tests of the pure rooms, with a tenth of the examples

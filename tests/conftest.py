@@ -34,8 +34,10 @@ _SKIPPED = (
     "No contract was checked: nothing here says that any provider works.",
 )
 
-# A runner in the background ignores it, and so would every program that a test starts.
+# A runner in the background ignores these, and so would every program that a test starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP"):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # Wall-clock checks say more about the machine than about the code.
 _UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
