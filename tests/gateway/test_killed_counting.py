@@ -21,6 +21,7 @@ from pathlib import Path
 from threading import Thread
 from time import monotonic, sleep
 from typing import Any
+from urllib.parse import quote
 
 import httpx2
 import pytest
@@ -191,7 +192,11 @@ def read_metrics(url: str) -> int:
 
 
 def read_console(url: str) -> dict[str, tuple[int, bool]]:
-    rows = show(url, "/admin/requests").json()["requests"]
+    rows, page = list[Any](), "/admin/requests"
+    while page:
+        found = show(url, page).json()
+        rows += found["requests"]
+        page = found["next"] and f"/admin/requests?before={quote(found['next'])}"
     names = ("input", "cached", "answer", "thinking")
     return {
         row["requested_model"]: (sum(row[name] or 0 for name in names), row["estimated"])

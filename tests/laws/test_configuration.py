@@ -18,6 +18,7 @@ from tests.calibrations import adopt
 import pondero
 from pondero.cli.app import run
 from pondero.cli.commands.chat import start_state
+from pondero.cli.start import NO_MODEL
 from pondero.client import dial, load_catalog
 from pondero.emulator import Emulator
 from pondero.store import config, load_settings
@@ -140,6 +141,8 @@ def test_plan_prints_what_ask_sends_chat_shows_and_the_library_uses(
         model = [] if named is None else ["-m", named]
         question = ["What is 2 + 2?", "--offline", "--no-save", "--no-thinking"]
         asked, _, err = call("ask", *model, *by_template, *flags, *question, "--wire")
+        if NO_MODEL in complaint:
+            return  # offline, 'ask' has a model for those who name none
         if code:
             assert asked == code
             assert complaint.splitlines()[-1].split(";")[0] in err

@@ -207,6 +207,11 @@ def _interactions_client(url: str) -> genai.Client:
 def _interactions(url: str, request: HttpRequest, body: Json) -> Json:
     if _path(request) != "/v1beta/interactions" or not ({"model", "agent"} & body.keys()):
         raise NotSendable
+    contents = body.get("input")
+    if isinstance(contents, list) and any(
+        "processing" in each for each in contents if isinstance(each, dict)
+    ):
+        raise NotSendable  # it puts such a video into a step, where the field is known
     create = _interactions_client(url).interactions.create
     config = body.get("generation_config")
     try:

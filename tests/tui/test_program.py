@@ -125,4 +125,4 @@ def test_an_unknown_model_or_thread_is_a_sentence_and_no_screen(environment):
         assert "no thread 'zzz'" in terminal.text
     with running("chat", "--resume", "--no-save", environment=environment) as terminal:
         assert terminal.ended() == 2
-        assert "--no-save keeps none" in terminal.text.replace("\n", " ")
+        assert "--no-save saves none" in terminal.text.replace("\n", " ")

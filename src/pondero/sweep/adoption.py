@@ -53,7 +53,7 @@ def _find_arm(results: "SweepResults", level: str | None) -> "ArmResult":
         message = f"run {results.run} recommends nothing: {results.why}"
         raise UsageError(message)
     wanted = level or (found.name if found else "")
-    own = find_arms(results.facts.arms, wanted)
+    own = find_arms(results.facts.arms, wanted) if wanted else ()
     if len(own) == 1:
         return results.arms[own[0]]
     names = " ".join(arm.name for arm in results.arms)

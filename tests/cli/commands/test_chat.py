@@ -9,7 +9,7 @@ from pondero.extras import install_hint
 def test_in_a_pipe_it_says_what_works_there(capsys):
     assert run(["chat", "--offline"]) == 2
     assert capsys.readouterr().err == (
-        "pondero: a chat needs a terminal; 'pondero ask' works in pipes\n"
+        "pondero: a chat needs a terminal; use 'pondero chat --plain' or 'pondero ask'\n"
     )
 
 

@@ -43,7 +43,7 @@ from ..start import choose_by_key, default_model, resolve_start
 _LIKELY_ID = re.compile(r"(?=.*\d)[0-9a-z]{6}")
 _POSSIBLE_ID = re.compile(r"[0-9a-hjkmnp-tv-z]{6}")  # as store/rows.py makes them
 _DIGIT = re.compile(r"\d")
-_NAME = re.compile(r"(?=.*\d)[\w.:@/-]+")  # a word with a number: a model's name, perhaps
+_NAME = re.compile(r"(?=.*\d)[\w.:@/-]+|[\w.-]+:[^\s/]\S*")  # a word with a number or a provider
 _LAST = "last"
 _QUOTED = 2  # arguments: a model, and a question in quotes
 _LEAST = 4  # letters of an id that are enough to tell it from a word of the question
