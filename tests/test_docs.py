@@ -58,7 +58,7 @@ def test_one_target_runs_all_tests_of_thinking_and_the_usual_check_has_it():
     targets = dict(re.findall(r"^([a-z-]+):(.*(?:\n\t.*)*)", makefile, re.MULTILINE))
     needs = {name: text.partition("##")[0].split() for name, text in targets.items()}
     runs = {name: text.split("\n\t")[1:] for name, text in targets.items()}  # whole lines
-    suite = "$(BIN)/pytest -n 2 --inline-snapshot=disable"
+    suite = "$(BIN)/pytest -n 4 --inline-snapshot=disable"
     assert runs["test-thinking"] == [
         f"{suite} tests/thinking",
         "$(BIN)/pondero contract --scenario 'thinking_*'",

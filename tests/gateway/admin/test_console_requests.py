@@ -432,6 +432,7 @@ def test_a_key_is_edited_in_place_and_keeps_what_was_not_changed(browser, tmp_pa
         page.locator("input[name=expires]").fill("2099-12-31T12:00")
         page.locator("select[name=cap]").select_option("low")
         page.locator("#make-submit").click()
+        expect(page.locator("#made-key")).not_to_be_empty()
         key = page.locator("#made-key").text_content() or ""
         page.get_by_role("button", name="Done").click()
         card = page.locator("[data-key=ci]")
