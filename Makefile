@@ -94,7 +94,7 @@ contract: $(READY) ## every provider's contract, and our cassettes; VCR_RECORD=1
 
 .PHONY: test-thinking
 test-thinking: $(READY) ## the same level on every provider
-	$(BIN)/pytest -n 2 --inline-snapshot=disable tests/thinking
+	$(BIN)/pytest -n 4 --inline-snapshot=disable tests/thinking
 	$(BIN)/pondero contract --scenario 'thinking_*'
 	$(BIN)/pondero contract --scenario 'thinking_*' --cassettes tests/cassettes
 
