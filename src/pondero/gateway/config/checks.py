@@ -13,9 +13,10 @@ from ...asgi import bind
 from ...errors import BadConfig, MissingExtra, PonderoError
 from ...extras import install_hint
 from .model import REFERENCES, GatewayConfig
-from .reader import LEDGERS, STATES, check_exposure, check_sharing, locate
+from .reader import check_exposure, check_sharing, locate
 from .routing import Routing
 from .secrets import find_provider_url, is_self, read_envelope_secrets, read_reference, read_webhook
+from .server_section import LEDGERS, STATES
 
 
 def _check_extras(config: GatewayConfig, _routing: Routing) -> None:

@@ -14,7 +14,7 @@ from ...catalog import Lookup, ModelEntry, Provider, SimilarNames
 from ...errors import UnknownModel, UsageError
 from ...thinking import parse_auto
 from .model import GatewayConfig, GatewayKey, GatewayRoute, PurposeRule
-from .reader import is_glob
+from .route_section import is_glob
 
 LONGEST_MODEL = 512
 """Maximum characters of a model's name in a request."""
