@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 from ...canon import HttpRequest
 from ..config.model import GatewayConfig, GatewayKey, is_loopback
 from ..requests.requester import AccessDenied, check_page, find_host_name, find_requester
+from .actor import LOCAL, Actor
 
+_READING = ("GET", "HEAD")
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
 
 
@@ -28,10 +30,13 @@ def check_origin(http: HttpRequest, config: GatewayConfig, keys: Sequence[Gatewa
     check_page(http.headers)
 
 
-def check_admin(http: HttpRequest, keys: Sequence[GatewayKey], now: float) -> None:
-    """Raise AccessDenied without an admin key in the ``Authorization`` header, if one exists."""
+def find_actor(http: HttpRequest, keys: Sequence[GatewayKey], now: float) -> Actor:
+    """Return who acts: the holder of the admin key in the ``Authorization`` header.
+
+    If there is no admin key, whoever uses this machine. Raises AccessDenied.
+    """
     if not any(key.admin for key in keys):
-        return
+        return LOCAL
     try:
         found = find_requester(
             HttpRequest(http.method, "", _keep_authorization(http.headers)), keys, now
@@ -44,6 +49,13 @@ def check_admin(http: HttpRequest, keys: Sequence[GatewayKey], now: float) -> No
     if found.key is None or not found.key.admin:
         message = f"the key {found.name!r} is not an admin key"
         raise AccessDenied(403, message, key=found.name)
+    return Actor(found.name, "admin", "key")
+
+
+def check_role(actor: Actor, method: str) -> None:
+    """Raise AccessDenied if a viewer would change something."""
+    if not actor.changes and method not in _READING:
+        raise AccessDenied(403, f"{actor.name!r} is a viewer, and may not change anything")
 
 
 def _keep_authorization(headers: Mapping[str, str]) -> dict[str, str]:

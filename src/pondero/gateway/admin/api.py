@@ -5,6 +5,7 @@ from contextlib import suppress
 from urllib.parse import unquote
 
 from msgspec import MsgspecError, json, to_builtins
+from msgspec.structs import replace
 
 from ...canon import HttpRequest, HttpResponse, Json
 from ...errors import BadParameter, PonderoError, StoreError
@@ -17,7 +18,8 @@ from ..quotas.quota_preview import find_lowered_limits
 from ..server.context import GatewayContext
 from ..state.redis_link import SharedStateLost
 from . import console
-from .access import check_admin, check_origin
+from .access import check_origin, check_role, find_actor
+from .actor import Actor, AdminCall
 from .alerts import find_alerts
 from .preview import list_served_names, preview
 from .request_views import (
@@ -46,24 +48,37 @@ class Admin:
         """Return whether an address belongs to the console or the admin API."""
         return path.startswith((f"{console.HOME}/", f"{HOME}/")) or path == console.HOME
 
-    async def check(self, http: HttpRequest, path: str) -> None:
-        """Raise AccessDenied if the head of a request says that it may not come in."""
+    async def check(self, http: HttpRequest, path: str) -> Actor | None:
+        """Return who acts, None for a page; raises AccessDenied if that may not come in."""
         with suppress(SharedStateLost):  # the keys and the use that are known are shown
             await self._gateway.shared.look()
         keys = await self._gateway.keys.all()
         check_origin(http, self._gateway.config, keys)
-        if path.startswith(f"{HOME}/"):
-            check_admin(http, keys, self._gateway.now())
+        if not path.startswith(f"{HOME}/"):
+            return None
+        actor = find_actor(http, keys, self._gateway.now())
+        check_role(actor, http.method)
+        return actor
 
-    async def answer(self, http: HttpRequest, path: str, writer: ResponseWriter) -> None:
-        """Answer one request that ``check`` let in."""
+    async def answer(
+        self,
+        http: HttpRequest,
+        path: str,
+        writer: ResponseWriter,
+        *,
+        actor: Actor | None,
+        address: str,
+    ) -> None:
+        """Answer one request that ``check`` let in, of this actor from this address."""
         try:
-            if not path.startswith(f"{HOME}/"):
+            if actor is None:
                 await writer.whole(_page(http, path))
-            elif (stream := _STREAMS.get((http.method, path.removeprefix(f"{HOME}/")))) is not None:
-                await stream(self._gateway, http, writer)
+                return
+            call = AdminCall(http, actor, address=address)
+            if (stream := _STREAMS.get((http.method, path.removeprefix(f"{HOME}/")))) is not None:
+                await stream(self._gateway, call, writer)
             else:
-                await writer.whole(await self._route(http, path))
+                await writer.whole(await self._route(call, path))
         except (StoreError, SharedStateLost) as error:
             await writer.whole(_error(503, str(error)))
         except PonderoError as error:
@@ -74,18 +89,18 @@ class Admin:
         """Return a rejection."""
         return _error(status, message)
 
-    async def _route(self, http: HttpRequest, path: str) -> HttpResponse:
+    async def _route(self, call: AdminCall, path: str) -> HttpResponse:
         place, _, name = path.removeprefix(f"{HOME}/").partition("/")
-        handler = _HANDLERS.get((http.method, place, bool(name)))
+        handler = _HANDLERS.get((call.http.method, place, bool(name)))
         if handler is None:
-            return _error(404, f"there is no {http.method} {path}")
-        return _json(await handler(self._gateway, http, unquote(name)))
+            return _error(404, f"there is no {call.http.method} {path}")
+        return _json(await handler(self._gateway, replace(call, name=unquote(name))))
 
 
 # -- keys -----------------------------------------------------------------------------------------
 
 
-async def _list_keys(gateway: GatewayContext, _http: HttpRequest, _name: str) -> Json:
+async def _list_keys(gateway: GatewayContext, _call: AdminCall) -> Json:
     every = await gateway.keys.all()
     rows = [await _describe_key(gateway, key) for key in every]
     return {"keys": rows, "guarded": any(key.admin for key in every)}
@@ -116,8 +131,8 @@ def _describe_quota(bound: Quota, taken: int) -> Json:
     }
 
 
-async def _make_key(gateway: GatewayContext, http: HttpRequest, _name: str) -> Json:
-    rules = dict(_object(http))
+async def _make_key(gateway: GatewayContext, call: AdminCall) -> Json:
+    rules = dict(_object(call.http))
     name = rules.pop("name", None)
     if not isinstance(name, str) or not name.strip():
         raise BadParameter("a key needs a name that says whose it is")
@@ -125,48 +140,48 @@ async def _make_key(gateway: GatewayContext, http: HttpRequest, _name: str) -> J
     return {"name": name.strip(), "key": made}
 
 
-async def _change_key(gateway: GatewayContext, http: HttpRequest, name: str) -> Json:
-    rules = _object(http)
+async def _change_key(gateway: GatewayContext, call: AdminCall) -> Json:
+    rules = _object(call.http)
     if not rules:
         raise BadParameter('name what to change, such as {"blocked": true}')
     if rules.keys() == {"blocked"}:  # also possible for a key of gateway.toml
         if not isinstance(rules["blocked"], bool):
             raise BadParameter('invalid blocked; use {"blocked": true} or {"blocked": false}')
-        await gateway.keys.block(name, blocked=rules["blocked"])
+        await gateway.keys.block(call.name, blocked=rules["blocked"])
     else:
-        await gateway.keys.change(name, rules)
-    return {"name": name}
+        await gateway.keys.change(call.name, rules)
+    return {"name": call.name}
 
 
-async def _remove_key(gateway: GatewayContext, _http: HttpRequest, name: str) -> Json:
-    await gateway.keys.remove(name)
-    return {"name": name}
+async def _remove_key(gateway: GatewayContext, call: AdminCall) -> Json:
+    await gateway.keys.remove(call.name)
+    return {"name": call.name}
 
 
 # -- the dial -------------------------------------------------------------------------------------
 
 
-async def _list_models(gateway: GatewayContext, _http: HttpRequest, _name: str) -> Json:
+async def _list_models(gateway: GatewayContext, _call: AdminCall) -> Json:
     return {"models": list_served_names(gateway.routing), "levels": LEVELS}
 
 
-async def _plan(gateway: GatewayContext, http: HttpRequest, _name: str) -> Json:
-    named = _query_value(http, "key")
+async def _plan(gateway: GatewayContext, call: AdminCall) -> Json:
+    named = _query_value(call.http, "key")
     key = next((each for each in await gateway.keys.all() if each.name == named), None)
     if named and key is None:
         message = f"unknown key {named!r}"
         raise BadParameter(message)
-    wish = _query_value(http, "thinking")
+    wish = _query_value(call.http, "thinking")
     return preview(
-        gateway.config, gateway.routing, _query_value(http, "model") or "", wish, key=key
+        gateway.config, gateway.routing, _query_value(call.http, "model") or "", wish, key=key
     )
 
 
-async def _list_alerts(gateway: GatewayContext, _http: HttpRequest, _name: str) -> Json:
+async def _list_alerts(gateway: GatewayContext, _call: AdminCall) -> Json:
     return {"alerts": await find_alerts(gateway)}
 
 
-Handler = Callable[[GatewayContext, HttpRequest, str], Awaitable[Json]]
+Handler = Callable[[GatewayContext, AdminCall], Awaitable[Json]]
 _HANDLERS: dict[tuple[str, str, bool], Handler] = {
     ("GET", "requests", False): list_requests,
     ("GET", "requests", True): show_request,
@@ -181,7 +196,7 @@ _HANDLERS: dict[tuple[str, str, bool], Handler] = {
     ("GET", "plan", False): _plan,
 }
 """By method, path, and whether a name follows it."""
-Stream = Callable[[GatewayContext, HttpRequest, ResponseWriter], Awaitable[None]]
+Stream = Callable[[GatewayContext, AdminCall, ResponseWriter], Awaitable[None]]
 _STREAMS: dict[tuple[str, str], Stream] = {
     ("GET", "live"): stream_live,
     ("GET", "requests.csv"): stream_csv,

@@ -38,6 +38,7 @@ from ..observability.request_row import RequestRow, load_requests, split_time
 from ..observability.time_range import find_span
 from ..server.context import GatewayContext
 from . import console
+from .actor import AdminCall
 
 _EVENTS = {
     **console.GUARDED,
@@ -62,9 +63,9 @@ _PARAMETERS = 64
 Value = TypeVar("Value")
 
 
-async def list_requests(gateway: GatewayContext, http: HttpRequest, _name: str) -> Json:
+async def list_requests(gateway: GatewayContext, call: AdminCall) -> Json:
     """Return a page of requests; with a ledger, those of all processes."""
-    query = read_query(http)
+    query = read_query(call.http)
     wanted, count = parse_filter(query), _read_count(query.get("count"))
     before = parse_cursor(query["before"]) if query.get("before") else None
     recent = [] if before is not None else _list_recent(gateway, wanted)
@@ -115,8 +116,9 @@ def _read_count(text: str | None) -> int:
     return int(text[:4])
 
 
-async def show_request(gateway: GatewayContext, _http: HttpRequest, id: str) -> Json:
+async def show_request(gateway: GatewayContext, call: AdminCall) -> Json:
     """Return one request, where its time went, and what its adjustments mean."""
+    id = call.name
     found = next((row for row in load_requests(gateway.feed.latest()) if row.id == id), None)
     if found is None and gateway.ledger is not None:
         found = await _read_ledger(partial(find_request, gateway.ledger, id))
@@ -127,9 +129,9 @@ async def show_request(gateway: GatewayContext, _http: HttpRequest, id: str) -> 
     return {"request": found, "phases": split_time(found), "adjustments": meanings}
 
 
-async def count_requests(gateway: GatewayContext, http: HttpRequest, _name: str) -> Json:
+async def count_requests(gateway: GatewayContext, call: AdminCall) -> Json:
     """Return the figures of a time span; None without a ledger."""
-    query = read_query(http)
+    query = read_query(call.http)
     span, wanted, now = query.get("span") or "day", parse_filter(query), gateway.now()
     find_span(span, now=now)  # raises, also without a ledger
     if gateway.ledger is None:
@@ -142,18 +144,18 @@ async def count_requests(gateway: GatewayContext, http: HttpRequest, _name: str)
         gone.set()
 
 
-async def list_choices(gateway: GatewayContext, http: HttpRequest, _name: str) -> Json:
+async def list_choices(gateway: GatewayContext, call: AdminCall) -> Json:
     """Return what can be filtered by in a time span; None without a ledger."""
-    span = read_query(http).get("span") or "day"
+    span = read_query(call.http).get("span") or "day"
     if gateway.ledger is None:
         return {"choices": None}
     read = partial(load_choices, gateway.ledger, span, now=gateway.now())
     return {"choices": await _read_ledger(read, _LONG_PATIENCE)}
 
 
-async def stream_csv(gateway: GatewayContext, http: HttpRequest, writer: ResponseWriter) -> None:
+async def stream_csv(gateway: GatewayContext, call: AdminCall, writer: ResponseWriter) -> None:
     """Send all wanted requests, a page at a time."""
-    wanted = parse_filter(read_query(http))
+    wanted = parse_filter(read_query(call.http))
     writer.streams(_CSV, b"")
     lines = [format_csv(_list_recent(gateway, wanted))]
     pages = iter(lines) if gateway.ledger is None else iter_csv(gateway.ledger, wanted)
@@ -165,9 +167,9 @@ async def stream_csv(gateway: GatewayContext, http: HttpRequest, writer: Respons
     await writer.end()
 
 
-async def stream_live(gateway: GatewayContext, http: HttpRequest, writer: ResponseWriter) -> None:
+async def stream_live(gateway: GatewayContext, call: AdminCall, writer: ResponseWriter) -> None:
     """Send requests as they end, until the viewer disconnects or the server stops."""
-    wanted = parse_filter(read_query(http))
+    wanted = parse_filter(read_query(call.http))
     feed = gateway.feed
     writer.streams(_EVENTS, _PING)
     with feed.watch() as queue:

@@ -183,14 +183,16 @@ class App:
         return None
 
     async def _serve_admin(self, arrival: Arrival, path: str) -> None:
-        await self._admin.check(arrival.head, path)
+        actor = await self._admin.check(arrival.head, path)
         try:
             http = await arrival.read_body(self.gateway.config.server.max_body)
         except BodyProblem as problem:
             await self._reject(arrival, AccessDenied(problem.status, str(problem)))
             return
         with self.gateway.watch.watch(arrival.writer, arrival.receive):
-            await self._admin.answer(http, path, arrival.writer)
+            await self._admin.answer(
+                http, path, arrival.writer, actor=actor, address=arrival.address
+            )
 
     async def _answer_with_key(self, arrival: Arrival, client_dialect: str | None) -> None:
         gateway, head, writer = self.gateway, arrival.head, arrival.writer
