@@ -100,6 +100,7 @@ async def _list_gateway(known: "KeyRing", *, as_json: bool) -> None:
             "from": "gateway.toml" if known.is_configured(key.name) else "run time",
             "blocked": key.blocked,
             "models": list(key.models),
+            "group": key.group,
             "expires": None if key.expires is None else key.expires.isoformat(),
         }
         for key in await known.all()
@@ -110,7 +111,8 @@ async def _list_gateway(known: "KeyRing", *, as_json: bool) -> None:
     for row in rows:
         state = "blocked" if row["blocked"] else "active"
         ends = f"  until {row['expires']}" if row["expires"] else ""
-        echo(f"{row['name']:<20}{row['from']:<16}{state}{ends}")
+        member = f"  in {row['group']}" if row["group"] else ""
+        echo(f"{row['name']:<20}{row['from']:<16}{state}{member}{ends}")
     if not rows:
         echo("no keys; 'pondero keys create --gateway NAME' creates one", err=True)
 
@@ -198,8 +200,17 @@ def remove(*, provider: str, gateway: bool, file: str | None) -> int:
 @click.option("--admin", is_flag=True, help="Allow it to use the console and the admin API.")
 @click.option("--metrics", is_flag=True, help="Allow it to read /metrics.")
 @click.option("--expires", metavar="DATE", help="When it ends: 2027-01-31, or 2027-01-31T12:00Z.")
+@click.option("--group", metavar="NAME", help="The [[group]] whose budget it shares.")
 @click.argument("name", default="me")
-def create(*, name: str, gateway: bool, admin: bool, metrics: bool, expires: str | None) -> None:  # noqa: ARG001 - there are no other keys to create
+def create(
+    *,
+    name: str,
+    gateway: bool,  # noqa: ARG001 - there are no other keys to create
+    admin: bool,
+    metrics: bool,
+    expires: str | None,
+    group: str | None,
+) -> None:
     """Create a key for clients of the gateway; it is shown once.
 
     NAME says whose key it is. It also prints the lines for gateway.toml, which contain only the
@@ -211,6 +222,8 @@ def create(*, name: str, gateway: bool, admin: bool, metrics: bool, expires: str
 
     if (problem := find_name_problem(name)) is not None:
         raise UsageError(problem)
+    if group is not None and (problem := find_name_problem(group, "group")) is not None:
+        raise UsageError(problem)
     ends = _format_expiry(expires) if expires is not None else ""
     key = make_key()
     echo(f"the key, which is shown only now: {key}", err=True)
@@ -218,6 +231,7 @@ def create(*, name: str, gateway: bool, admin: bool, metrics: bool, expires: str
     rights = "\nadmin = true" if admin else ""
     rights += "\nmetrics = true" if metrics else ""
     rights += f"\nexpires = {ends}" if ends else ""
+    rights += f"\ngroup = {json.encode(group).decode()}" if group is not None else ""
     echo(f'\n[[key]]\nname = {quoted}\nhash = "{hash_key(key)}"{rights}', exact=True)
 
 

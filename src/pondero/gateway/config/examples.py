@@ -37,6 +37,7 @@ EXAMPLES: Mapping[str, str] = {
     "metrics": "metrics = true",
     "expires": "expires = 2027-01-31, or a time such as 2027-01-31T12:00:00Z",
     "account_state": "account_state = true",
+    "group": 'group = "research"',
     "host": 'host = "127.0.0.1"',
     "port": "port = 8787",
     "state": 'state = "memory" or "redis://host:6379/0"',

@@ -9,9 +9,11 @@ from ... import catalog
 from ...catalog import Lookup
 from ...errors import BadConfig
 from ...store import config_folder, list_saved_keys, load_toml
+from .group_section import read_groups
 from .key_section import read_keys
 from .model import (
     GatewayConfig,
+    GatewayGroup,
     GatewayKey,
     GatewayRoute,
     ProviderOverride,
@@ -86,8 +88,9 @@ def check_sharing(config: GatewayConfig) -> None:
     """Raise BadConfig if each of several processes would count a quota alone."""
     if config.server.workers == 1 or config.server.state != "memory":
         return
-    rows: tuple[tuple[str, int, str, GatewayKey | GatewayRoute], ...] = (
+    rows: tuple[tuple[str, int, str, GatewayKey | GatewayGroup | GatewayRoute], ...] = (
         *(("key", number, key.name, key) for number, key in enumerate(config.keys)),
+        *(("group", number, each.name, each) for number, each in enumerate(config.groups)),
         *(("route", number, each.match, each) for number, each in enumerate(config.routes)),
     )
     for table, number, name, row in rows:
@@ -133,19 +136,21 @@ def _is_ready(provider: catalog.Provider, own: ProviderOverride, saved: frozense
 _SIGNERS = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE")  # where botocore finds the signing key
 
 
-_SECTIONS = ("server", "route", "rule", "alerts", "provider", "key")
+_SECTIONS = ("server", "route", "rule", "alerts", "provider", "key", "group")
 
 
 def _read(rows: ConfigRows, path: Path) -> GatewayConfig:
     """Return the configuration in a file's rows; each section has a reader of its own."""
     rows.check_fields(rows.file.values, _SECTIONS, ())
     routes = read_routes(rows)
+    keys = read_keys(rows, routes)
     return GatewayConfig(
         server=read_server(rows),
         routes=routes,
         rules=read_rules(rows, routes),
         alerts=read_alerts(rows),
         providers=read_providers(rows),
-        keys=read_keys(rows, routes),
+        keys=keys,
+        groups=read_groups(rows, keys),
         path=path,
     )

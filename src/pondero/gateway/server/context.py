@@ -27,7 +27,7 @@ from ...handoff import Rejection
 from ...store import load_catalog
 from ...transport import AsyncSigningTransport
 from ..answers.response_writer import ClientWatch
-from ..config.model import GatewayConfig, GatewayKey, GatewayRoute
+from ..config.model import GatewayConfig, GatewayGroup, GatewayKey, GatewayRoute
 from ..config.routing import Routing
 from ..config.secrets import find_provider_key, find_provider_url
 from ..observability.dial_watch import DialWatch
@@ -49,7 +49,7 @@ _USUAL = GatewayRoute(match="*", to=("*",))
 
 
 class Requester(Struct, frozen=True):
-    """Who sends a request; ``key`` has the rules.
+    """Who sends a request; ``key`` and its ``group`` have the rules.
 
     ``id`` separates what belongs to clients: cached answers, envelopes, stored ids. It is that of
     the key, not its name, which another key may get later.
@@ -57,6 +57,7 @@ class Requester(Struct, frozen=True):
 
     id: str = LOCAL
     key: GatewayKey | None = None
+    group: GatewayGroup | None = None
 
     @property
     def name(self) -> str:
@@ -89,7 +90,11 @@ class GatewayContext:
             lambda: self.config.server, self.shared.secrets
         )
         self.breakers: BreakerStore = self.shared.breakers
-        self.keys: KeyRing = KeyRing(lambda: self.config.keys, self.shared.keys)
+        self.keys: KeyRing = KeyRing(
+            lambda: self.config.keys,
+            self.shared.keys,
+            has_group=lambda name: self.config.find_group(name) is not None,
+        )
         self.watch: ClientWatch = ClientWatch()
         self.feed: Feed = Feed()
         self.dial_watch: DialWatch = DialWatch()

@@ -152,7 +152,7 @@ class FileKeys:
             with self._open().transaction() as connection:
                 connection.execute(
                     "INSERT INTO keys VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET key = ?",
-                    (key.name, dump_json(key), dump_json(key)),
+                    (key.name, dump_key(key), dump_key(key)),
                 )
                 if not marked:
                     write_atomic(self._marker, "")
@@ -210,6 +210,17 @@ class FileKeys:
         self._exists()
 
 
+def dump_key(key: GatewayKey) -> str:
+    """Return a key as it is stored.
+
+    A key without a group says nothing of groups: replicas of an earlier version can read it.
+    """
+    row: dict[str, Json] = to_builtins(key)
+    if key.group is None:
+        del row["group"]
+    return dump_json(row)
+
+
 def load_key(text: str | bytes) -> GatewayKey:
     """Read a stored key; until 0.2 ``cost`` in a budget was stored under another name."""
     row = msgspec.json.decode(text)
@@ -222,11 +233,21 @@ def load_key(text: str | bytes) -> GatewayKey:
 
 
 class KeyRing:
-    """All keys of a gateway; of those ``configured``, the store only says which are blocked."""
+    """All keys of a gateway; of those ``configured``, the store only says which are blocked.
 
-    def __init__(self, configured: Callable[[], Sequence[GatewayKey]], store: KeyStore) -> None:
+    ``has_group``: whether the configuration has a group of this name.
+    """
+
+    def __init__(
+        self,
+        configured: Callable[[], Sequence[GatewayKey]],
+        store: KeyStore,
+        *,
+        has_group: Callable[[str], bool] = bool,
+    ) -> None:
         self._configured = configured
         self._store = store
+        self._has_group = has_group
         self._merge: tuple[Sequence[GatewayKey], Rows, tuple[GatewayKey, ...]] = ((), _NONE, ())
 
     async def all(self) -> tuple[GatewayKey, ...]:
@@ -248,7 +269,7 @@ class KeyRing:
             message = f"the key {name!r} exists already; choose another name"
             raise BadParameter(message)
         text = make_key()
-        await self._store.put(_build_key({**(rules or {}), "name": name, "hash": hash_key(text)}))
+        await self._store.put(self._build({**(rules or {}), "name": name, "hash": hash_key(text)}))
         return text
 
     async def change(self, name: str, rules: Mapping[str, Json]) -> None:
@@ -264,7 +285,7 @@ class KeyRing:
             message = f"{' and '.join(sorted(fixed))} of a key cannot be changed; create another"
             raise BadParameter(message)
         row = {**to_builtins(key, builtin_types=(datetime,)), **rules}
-        await self._store.put(_build_key({k: v for k, v in row.items() if v is not None}))
+        await self._store.put(self._build({k: v for k, v in row.items() if v is not None}))
 
     async def block(self, name: str, *, blocked: bool = True) -> None:
         """Block or unblock a key; raises BadParameter."""
@@ -285,6 +306,13 @@ class KeyRing:
             message = f"the key {name!r} is in gateway.toml; remove it there, or block it"
             raise BadParameter(message)
         await self._store.remove(name)
+
+    def _build(self, row: Mapping[str, Json]) -> GatewayKey:
+        key = _build_key(row)
+        if key.group is not None and not self._has_group(key.group):
+            message = f"unknown group {key.group!r}; groups are in gateway.toml, as [[group]]"
+            raise BadParameter(message)
+        return key
 
     def is_configured(self, name: str) -> bool:
         """Return whether a key is in the file."""

@@ -183,6 +183,10 @@ async def load_keys(config: GatewayConfig) -> AsyncIterator[KeyRing]:
     shared = make_shared_state(config.server, keys=FileKeys())
     try:
         await shared.look()
-        yield KeyRing(lambda: config.keys, shared.keys)
+        yield KeyRing(
+            lambda: config.keys,
+            shared.keys,
+            has_group=lambda name: config.find_group(name) is not None,
+        )
     finally:
         await shared.aclose()
