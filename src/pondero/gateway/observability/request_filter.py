@@ -203,7 +203,7 @@ def _read_choice(choices: Sequence[str]) -> Callable[[str, str], str]:
     return read
 
 
-def _read_time(name: str, value: str) -> float:
+def read_time(name: str, value: str) -> float:
     """Return a moment: seconds since 1970, or a time with its offset."""
     try:
         found = float(value)
@@ -222,6 +222,6 @@ _READERS: Mapping[str, Callable[[str, str], Any]] = {
     "status": _read_status,
     "end": _read_choice(ENDS),
     "level": _read_choice((*LEVELS, TOKENS, UNSET)),
-    "since": _read_time,
-    "until": _read_time,
+    "since": read_time,
+    "until": read_time,
 }

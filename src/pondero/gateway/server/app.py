@@ -13,6 +13,7 @@ from ...asgi import Message, Receive, Send
 from ...canon import HttpRequest, HttpResponse
 from ...dialects import COMMON, NAMES, get_dialect
 from ..admin.api import Admin
+from ..admin.api import write_error as write_admin_error
 from ..answers.response_writer import ResponseWriter
 from ..observability.observers import Observers
 from ..observability.receipt import make_id
@@ -298,7 +299,7 @@ class App:
         """Return the dialect of a request, and its rejection in the format of that API."""
         path = urlsplit(head.url).path
         if self._admin.serves(path):
-            return "", self._admin.write_error(status, message)
+            return "", write_admin_error(status, message)
         front = find_dialect(path) or guess_dialect(head)
         service = get_dialect(front).service()
         response = service.error(status, message, code=None, retry_after=wait)
@@ -310,10 +311,11 @@ class App:
         if (
             denied.status == 401
             and self._admin.serves(path)
+            and head.method in ("GET", "HEAD")
             and "authorization" not in head.headers
         ):
             # The console asks so whether it needs a key; no key was tried.
-            await self._answer_unread(arrival, self._admin.write_error(401, str(denied)))
+            await self._answer_unread(arrival, write_admin_error(401, str(denied)))
             return
         status, reason, wait = denied.status, str(denied), None
         if status == 401 and (wait := self.rejections.find_wait(arrival.address)) is not None:
@@ -322,9 +324,11 @@ class App:
         else:
             message = reason
         front, response = self._write_rejection(head, status, message, id=arrival.id, wait=wait)
-        self.rejections.note(
+        is_single = self.rejections.note(
             arrival.id, arrival.address, status, reason, front=front, key=denied.key
         )
+        if is_single:  # nobody can fill the audit log with rejections either
+            self._admin.record_denied(head, path, arrival.address, denied)
         await self._answer_unread(arrival, response)
 
     async def _answer_unread(self, arrival: Arrival, response: HttpResponse) -> None:

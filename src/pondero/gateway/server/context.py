@@ -30,6 +30,7 @@ from ..answers.response_writer import ClientWatch
 from ..config.model import GatewayConfig, GatewayGroup, GatewayKey, GatewayRoute
 from ..config.routing import Routing
 from ..config.secrets import find_provider_key, find_provider_url
+from ..observability.audit_log import AuditLog
 from ..observability.dial_watch import DialWatch
 from ..observability.feed import Feed
 from ..observability.ledger_database import LedgerDatabase
@@ -78,6 +79,7 @@ class GatewayContext:
         ledger: LedgerDatabase | None = None,
         save_begun: Observer | None = None,
         timeouts: Timeouts | None = None,
+        audit: AuditLog | None = None,
     ) -> None:
         redact_log()
         self.shared: SharedState = shared or make_shared_state(config.server)
@@ -99,6 +101,7 @@ class GatewayContext:
         self.feed: Feed = Feed()
         self.dial_watch: DialWatch = DialWatch()
         self.ledger = ledger
+        self.audit: AuditLog = audit or AuditLog()
         self.save_begun = save_begun
         self.observers: tuple[Observer, ...] = (
             self.feed.note,
