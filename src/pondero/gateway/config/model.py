@@ -30,6 +30,15 @@ Amount = Annotated[float, Meta(gt=0, le=MOST_COST)]
 Seconds = Annotated[float, Meta(ge=0, le=10 * 365 * 86_400)]
 _YEARS = range(2000, 9999)  # of an expiry: every time zone can show it
 
+Share = Annotated[float, Meta(gt=0, le=1)]
+
+ALERT_KINDS = (
+    *("dial_deaf", "thinks_though_off", "exhausted"),
+    *("budget_nearly_used", "budget_used_up", "breaker_open", "upstream_failing"),
+    *("key_expires", "state_away", "ledger_away"),
+)
+"""The kinds of alerts."""
+
 MAIN = "main"
 """The purpose of a request that nothing else is known of: the conversation itself."""
 PURPOSES = ("title", "summary", "compact", "classify", "subagent", "tool_result", MAIN)
@@ -195,9 +204,19 @@ class ServerConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AlertsConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where alarms about the dial are sent: an address, or a reference to one."""
+    """Where alerts are sent, and from which shares on there is one.
+
+    ``webhook``: an address, or a reference to one; ``secret``: a reference to what signs them.
+    ``kinds``: those that are sent; empty means all. ``budget_share``: of a budget;
+    ``error_share``: of the requests to a model. ``expiry_days``: before a key expires.
+    """
 
     webhook: str | None = None
+    secret: str | None = None
+    kinds: tuple[str, ...] = ()
+    budget_share: Share = 0.8
+    error_share: Share = 0.1
+    expiry_days: Annotated[float, Meta(ge=0, le=3650)] = 7
 
 
 class GatewayConfig(Struct, frozen=True):

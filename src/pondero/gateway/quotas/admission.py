@@ -128,6 +128,8 @@ async def admit(gateway: GatewayContext, routed: RoutedRequest) -> tuple[RoutedR
             return need.routed, Admission(gateway, call.id, uses)
         tries += 1
         if full.bound.rolling or tries == _TRIES:
+            if not full.bound.rolling:
+                gateway.spent[full.bound.name] = gateway.now()
             raise _make_rejection(full, gateway.now())
         need = await _lower_need(gateway, need, quotas)
 
@@ -225,6 +227,8 @@ async def _lower_need(gateway: GatewayContext, need: _Need, quotas: Sequence[Quo
 def _reject_short(gateway: GatewayContext, need: _Need, quota: Quota, room: int) -> ServiceError:
     amount = need.amounts[quota.unit]
     full = QuotaShortfall(quota, quota.most - room, amount, _wait(gateway, quota))
+    if amount <= quota.most:  # else this request alone is too large
+        gateway.spent[quota.name] = gateway.now()
     if quota.unit == "thinking_tokens":
         return _make_rejection(full, gateway.now())
     cures = describe_tools(need.routed), describe_unseen(need.routed)

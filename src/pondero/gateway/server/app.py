@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from ...asgi import Message, Receive, Send
 from ...canon import HttpRequest, HttpResponse
 from ...dialects import COMMON, NAMES, get_dialect
+from ..admin.alert_watch import AlertWatch
 from ..admin.api import Admin
 from ..admin.api import write_error as write_admin_error
 from ..answers.response_writer import ResponseWriter
@@ -74,8 +75,14 @@ class App:
         if self.seen.metrics is not None:
             self.seen.metrics.breakers = gateway.breakers.states
             gateway.dial_watch.told.append(self.seen.metrics.note_alarm)
+        self._alerts: AlertWatch | None = None
         if self.seen.webhook is not None:
-            gateway.dial_watch.told.append(self.seen.webhook.send)
+            ledger = self.seen.ledger
+            self._alerts = AlertWatch(
+                gateway,
+                self.seen.webhook.send,
+                is_ledger_away=lambda: ledger is not None and ledger.away,
+            )
         self.rejections: Rejections = Rejections(gateway)
         self._admin = Admin(gateway)
         self._readiness = Readiness(gateway, self.seen.ledger)
@@ -107,10 +114,13 @@ class App:
         """
         with suppress(SharedStateLost):
             await self.gateway.shared.look()
-        refreshing = ensure_future(self._refresh())
+        background = [ensure_future(self._refresh())]
+        if self._alerts is not None:
+            background.append(ensure_future(self._alerts.run()))
         while (await receive())["type"] != "lifespan.shutdown":
             await send({"type": "lifespan.startup.complete"})
-        refreshing.cancel()
+        for task in background:
+            task.cancel()
         await self.gateway.watch.wait_until_closed()  # cut streams write their last event
         self.rejections.close()
         with suppress(TimeoutError):

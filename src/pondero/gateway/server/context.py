@@ -32,6 +32,7 @@ from ..config.routing import Routing
 from ..config.secrets import find_provider_key, find_provider_url
 from ..observability.audit_log import AuditLog
 from ..observability.dial_watch import DialWatch
+from ..observability.error_watch import ErrorWatch
 from ..observability.feed import Feed
 from ..observability.ledger_database import LedgerDatabase
 from ..observability.log_redaction import redact_log
@@ -100,12 +101,16 @@ class GatewayContext:
         self.watch: ClientWatch = ClientWatch()
         self.feed: Feed = Feed()
         self.dial_watch: DialWatch = DialWatch()
+        self.error_watch: ErrorWatch = ErrorWatch()
+        self.spent: dict[str, float] = {}
+        """When a budget last had no room for a request, by the name of its quota."""
         self.ledger = ledger
         self.audit: AuditLog = audit or AuditLog()
         self.save_begun = save_begun
         self.observers: tuple[Observer, ...] = (
             self.feed.note,
             self.dial_watch.note,
+            self.error_watch.note,
             *observers,
         )
         self.timeouts: Timeouts = timeouts or Timeouts()

@@ -12,6 +12,7 @@ from ..config.secrets import read_reference
 from ..quotas.usage_counter import LocalUsageCounter, UsageCounter
 from .answer_cache import AnswerCache, LocalAnswerCache
 from .breakers import Breakers
+from .claims import Claims, LocalClaims, RedisClaims
 from .envelope_secrets import FileSecrets, LocalSecrets, RedisSecrets, SecretStore, make_secret
 from .key_file import KeyFile
 from .keys import FileKeys, KeyRing, KeyStore, LocalKeys
@@ -64,6 +65,7 @@ class SharedState(Struct, frozen=True, kw_only=True):
     keys: KeyStore
     owners: AnswerCache
     secrets: SecretStore
+    claims: Claims
     look: Callable[[], Awaitable[None]] = _nothing
     is_lost: Callable[[], bool] = bool
     close: Callable[[], Awaitable[None]] = _nothing
@@ -107,6 +109,7 @@ def make_shared_state(
             keys=keys or LocalKeys(),
             owners=saved or owners,
             secrets=own_secrets,
+            claims=LocalClaims(),
             close=saved.aclose if saved else _nothing,
         )
     from .redis import (  # noqa: PLC0415 - an extra
@@ -130,6 +133,7 @@ def make_shared_state(
         keys=shared_keys,
         owners=RedisAnswerCache(link, owners, seconds=_OWNED),
         secrets=RedisSecrets(link, own_secrets),
+        claims=RedisClaims(link),
         look=board.look,
         is_lost=lambda: link.is_away,
         close=link.aclose,
