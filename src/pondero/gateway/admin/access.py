@@ -32,7 +32,7 @@ def check_origin(http: HttpRequest, config: GatewayConfig, keys: Sequence[Gatewa
 def find_actor(http: HttpRequest, keys: Sequence[GatewayKey], now: float) -> Actor:
     """Return who acts: the holder of the admin key in the ``Authorization`` header.
 
-    If there is no admin key, whoever uses this machine. Raises AccessDenied.
+    If there is no admin key, the user of this machine. Raises AccessDenied.
     """
     if not any(key.admin for key in keys):
         return LOCAL

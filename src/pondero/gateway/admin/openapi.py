@@ -1,11 +1,11 @@
 """Describes the admin API in OpenAPI 3.1, from the table of its operations."""
 
 from collections.abc import Mapping, Sequence
+from importlib.metadata import version
 from typing import Any
 
 from msgspec.json import schema_components
 
-from ... import __version__
 from ...canon import Json
 from .operation import HOME, JSON, ErrorAnswer, Operation, Parameter
 
@@ -25,7 +25,7 @@ _ERRORS: Mapping[int, str] = {
 _COMMON = (400, 401, 403, 429, 431, 503)
 _ABOUT = (
     "Who may call: the holder of an admin key, sent as a bearer token. While no admin key exists, "
-    "whoever uses this machine, without a key. A viewer may call what has the role viewer."
+    "the user of this machine, without a key. A viewer may call what has the role viewer."
 )
 
 
@@ -40,7 +40,11 @@ def describe(operations: Sequence[Operation], *, guarded: bool) -> Json:
         place[each.method.lower()] = _describe_operation(each, refs)
     return {
         "openapi": "3.1.0",
-        "info": {"title": "pondero admin API", "version": __version__, "description": _ABOUT},
+        "info": {
+            "title": "pondero admin API",
+            "version": version("pondero"),
+            "description": _ABOUT,
+        },
         "security": [{_KEY: []}] if guarded else [{}],
         "paths": paths,
         "components": {
@@ -92,7 +96,7 @@ def _list_errors(operation: Operation) -> list[int]:
 
 def _describe_parameter(parameter: Parameter, place: str, refs: Mapping[str, Json]) -> Json:
     schema = refs[_name_kind(parameter.kind)]
-    if not parameter.required:  # an empty value is none, as a form sends it
+    if not parameter.required:  # a form sends an empty value for a missing one
         schema = {"anyOf": [schema, {"const": ""}]}
     return {
         "name": parameter.name,

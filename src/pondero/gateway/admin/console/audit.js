@@ -6,7 +6,7 @@ import { el, fullTime, shortTime } from "./elements.js";
 const form = document.getElementById("audit-filters");
 const list = document.getElementById("entries");
 const NAMES = ["actor", "subject", "action", "outcome", "since", "until"];
-const ACTIONS = { // what was done, and what somebody tried to do
+const ACTIONS = { // what was done, and what was tried
   "key.create": ["created the key", "create the key"], "key.change": ["changed the key", "change the key"],
   "key.block": ["blocked the key", "block the key"], "key.unblock": ["unblocked the key", "unblock the key"],
   "key.remove": ["removed the key", "remove the key"], "config.reload": ["reloaded the configuration", "reload the configuration"],
@@ -60,7 +60,7 @@ function entryItem(entry) {
     el("summary", {},
       el("time", { datetime: new Date(entry.at * 1000).toISOString() }, shortTime(entry.at)),
       el("span", { class: "deed" },
-        entry.actor ? el("b", {}, entry.actor) : el("i", {}, "somebody unknown"),
+        entry.actor ? el("b", {}, entry.actor) : el("i", {}, "an unknown client"),
         ` ${deed(entry)} `, entry.subject ? el("code", {}, entry.subject) : null),
       el("span", { class: bad ? "tag wrong" : "tag good" }, entry.outcome)),
     el("dl", { class: "facts-list" },
