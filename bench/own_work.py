@@ -17,8 +17,10 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
-from agents import CLIENTS, Conversation, write_answer
+from agent_clients import CLIENTS, Conversation, write_answer
 from loopback import write_short
+from streams import STREAMS
+
 from pondero.canon import HttpRequest, ResponseHead
 from pondero.gateway.config.model import (
     GatewayConfig,
@@ -33,7 +35,6 @@ from pondero.gateway.config.secrets import hash_key
 from pondero.gateway.observability.metrics import Metrics
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
-from streams import STREAMS
 
 Json = Any
 EVENTS, TURNS = 6_000, 40
@@ -176,27 +177,35 @@ class Work:
         self._conversation.add(json.loads(answer))
         return took
 
-    async def step(self) -> float:
-        """Send one request, or a whole conversation."""
+    async def next_request(self) -> tuple[App, str, bytes]:
+        """Return the next request, and the gateway that it is for."""
         self._number += 1
+        if self._kind not in ("agent", "cold"):
+            return self._app, *self._client.short(self._model, stream=self._kind == "stream")
+        app = self._make() if self._kind == "cold" else self._app
+        if self._kind == "cold":
+            await ask(app, *self._client.short(self._model, stream=False))
+        return app, *self._conversation.request(f"question {self._number}")
+
+    async def step(self) -> float:
+        """Send one request, or a whole conversation; return its CPU seconds."""
         if self._kind == "conversation":
             self._conversation = Conversation(self._client, self._model)
             self.turns = [await self._turn(self._app) for _ in range(TURNS)]
             return sum(self.turns)
-        if self._kind in ("agent", "cold"):
-            path, body = self._conversation.request(f"question {self._number}")
-        else:
-            path, body = self._client.short(self._model, stream=self._kind == "stream")
-        app = self._make() if self._kind == "cold" else self._app
-        if self._kind == "cold":
-            await ask(app, *self._client.short(self._model, stream=False))
+        app, path, body = await self.next_request()
         begun = time.thread_time()
         await ask(app, path, body)
         return time.thread_time() - begun
 
 
 _LONG = ("agent", "cold", "conversation")
-FRONTS = {"messages": "anthropic", "chat": "openai_chat", "responses": "openai_responses", "gemini": "gemini"}
+FRONTS = {
+    "messages": "anthropic",
+    "chat": "openai_chat",
+    "responses": "openai_responses",
+    "gemini": "gemini",
+}
 
 
 def _works() -> dict[str, Callable[[], Work]]:
@@ -223,6 +232,7 @@ WORKS = _works()
 def _longest(work: Work, loop: asyncio.AbstractEventLoop) -> float:
     """Return the longest CPU time of one step of the loop while a request is answered."""
     longest = 0.0
+    app, path, body = loop.run_until_complete(work.next_request())
     run = asyncio.events.Handle._run
 
     def timed(self: asyncio.Handle) -> None:
@@ -233,16 +243,17 @@ def _longest(work: Work, loop: asyncio.AbstractEventLoop) -> float:
 
     asyncio.events.Handle._run = timed  # type: ignore[method-assign]  # only while it is measured
     try:
-        loop.run_until_complete(work.step())
+        loop.run_until_complete(ask(app, path, body))
     finally:
         asyncio.events.Handle._run = run  # type: ignore[method-assign]
     return longest
 
 
 def _calls(work: Work, loop: asyncio.AbstractEventLoop, profile: str | None = None) -> int:
+    app, path, body = loop.run_until_complete(work.next_request())
     profiler = cProfile.Profile()
     profiler.enable()
-    loop.run_until_complete(work.step())
+    loop.run_until_complete(ask(app, path, body))
     profiler.disable()
     stats = pstats.Stats(profiler)
     if profile:

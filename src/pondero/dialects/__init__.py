@@ -59,6 +59,7 @@ from .prompt_cache import (
 from .registry import COMMON, NAMES, get_dialect, guess_dialect
 from .schema_rules import OutputSupport, SchemaRules, ToolRules
 from .tool_forms import read_function
+from .turn_forms import TurnForm
 
 __all__ = [
     "COMMON",
@@ -119,6 +120,7 @@ __all__ = [
     "TagRule",
     "Told",
     "ToolRules",
+    "TurnForm",
     "find_cache_rules",
     "get_dialect",
     "guess_dialect",

@@ -16,9 +16,11 @@ from ..levels.level_rules import AppliedLevel, RequestedLevel, parse_requested_l
 from ..purposes.rules import RequestPurpose, find_rule, recognise_purpose
 from ..server.context import GatewayContext, Requester
 from ..signatures.envelope import ClientEnvelopes
+from ..signatures.known_answers import KnownAnswers
 from ..signatures.restore import cache_keys, restore_history
 from ..signatures.turns import ClientTurn, split_turns
 from .kept_items import StoredContent, resolve_stored
+from .known_turns import parse_known
 from .repeated_fields import check_repeated
 
 UNKNOWN_OUTPUT = 32_000
@@ -225,7 +227,10 @@ async def parse_and_route(
         call = replace(call, http=plain)
     stored = await resolve_stored(gateway, call.http, service, client=call.requester.id)
     http = stored.http
-    parsed = service.parse(sent_http if is_wrapped else http)
+    if is_wrapped:
+        parsed = service.parse(sent_http)
+    else:
+        parsed = parse_known(gateway.conversations, service, http, client=call.requester.id)
     resolved = route(gateway, call, parsed)
     purpose = recognise_purpose(call.http, parsed.request)
     if gateway.routing.rules:
@@ -307,8 +312,9 @@ async def restore(
     """
     client = call.requester.id
     envelopes = await gateway.envelopes.make_envelopes(client, call.http.body)
-    turns = split_turns(request.messages)
-    keys = cache_keys(request, client=client, turns=turns)
+    memo = gateway.conversations
+    turns = split_turns(request.messages, memo)
+    keys = cache_keys(request, client=client, turns=turns, memo=memo)
     found = await gateway.memory.get(keys) if keys else {}
     withheld: list[str] = []
     restored = restore_history(
@@ -319,5 +325,6 @@ async def restore(
         open_envelope=envelopes.open,
         turns=turns,
         withheld=withheld,
+        known=KnownAnswers(memo, call.client_dialect, envelopes.key),
     )
     return restored, tuple(turns), envelopes, tuple(withheld)

@@ -39,7 +39,12 @@ def write_answer(wire: str, number: int) -> Json:
         answer["content"] = [
             {"type": "thinking", "thinking": thought, "signature": proof},
             {"type": "text", "text": said},
-            {"type": "tool_use", "id": f"toolu_{number:020d}", "name": "tool_1", "input": arguments},
+            {
+                "type": "tool_use",
+                "id": f"toolu_{number:020d}",
+                "name": "tool_1",
+                "input": arguments,
+            },
         ]
         return {**answer, "stop_reason": "tool_use", "usage": counts}
     text = json.dumps(arguments)
@@ -96,7 +101,9 @@ class _Messages(Client):
 
     def request(self, model: str, turns: list[Json]) -> tuple[str, bytes]:
         tools = [{"name": n, "description": d, "input_schema": s} for n, d, s in _tools()]
-        system = [{"type": "text", "text": _text(1, PROMPT), "cache_control": {"type": "ephemeral"}}]
+        system = [
+            {"type": "text", "text": _text(1, PROMPT), "cache_control": {"type": "ephemeral"}}
+        ]
         fields = {"model": model, "max_tokens": 32_000, "system": system, "tools": tools}
         thinking = {"thinking": {"type": "adaptive"}, "output_config": {"effort": "high"}}
         return "/v1/messages", _dump({**fields, **thinking, "messages": turns})
@@ -167,7 +174,9 @@ class _Gemini(Client):
         system = {"parts": [{"text": _text(1, PROMPT)}]}
         fields = {"systemInstruction": system, "tools": [{"functionDeclarations": functions}]}
         level = {"generationConfig": {"thinkingConfig": {"thinkingLevel": "high"}}}
-        return f"/v1beta/models/{model}:generateContent", _dump({**fields, **level, "contents": turns})
+        return f"/v1beta/models/{model}:generateContent", _dump(
+            {**fields, **level, "contents": turns}
+        )
 
     def ask(self, text: str) -> Json:
         return {"role": "user", "parts": [{"text": text}]}
