@@ -18,10 +18,8 @@ from lab import ROOT, Lab, Row, surroundings
 FRONTS = ("messages", "chat", "responses", "gemini")
 PAIRS = (*FRONTS, "chat->messages", "messages->chat")
 _COUNTS = {"short": 40, "stream": 1, "agent": 4, "cold": 3}
-_STREAMS = {"messages": 12.0, "chat": 20.0, "responses": 22.0, "gemini": 30.0}  # ms, with HTTP
 QUOTAS = 25.0  # us that four quotas may take
 HELD = 1.0  # ms that an agent's request may hold the event loop
-GROWTH = 1.25  # how much more the last turns may cost than the first, apart from their bytes
 
 
 class _Tree:
@@ -77,12 +75,11 @@ def _costs(trees: dict[str, _Tree], works: list[str], rounds: int) -> Iterator[R
     for work in works:
         for name, tree in trees.items():
             what, value = f"{work}{name}", low[work, name]
-            kind, pair = work.split(maxsplit=1)
-            goal = _STREAMS.get(pair) if kind == "stream" and not name else None
+            kind = work.split()[0]
             if kind == "short":
                 yield Row(f"{what}: CPU", 1e6 * value, "us")
             else:
-                yield Row(f"{what}: CPU", 1e3 * value, "ms", goal)
+                yield Row(f"{what}: CPU", 1e3 * value, "ms")
             yield Row(f"{what}: function calls", tree.ask(work, "calls"), "")
             if kind == "agent":
                 longest = 1e3 * tree.ask(work, "longest")
