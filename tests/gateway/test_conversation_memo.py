@@ -10,6 +10,8 @@ import anyio
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.gateway.asgi import Came, came
+
 from pondero.canon import HttpRequest, ResponseHead
 from pondero.gateway.config.model import (
     GatewayConfig,
@@ -25,7 +27,6 @@ from pondero.gateway.server import app as app_module
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
 from pondero.gateway.state.conversation_memo import ConversationMemo
-from tests.gateway.asgi import Came, came
 
 PROOF = "Z" * 90
 ARGUMENTS = {"path": "/a", "lines": [1, 2.5], "text": "é"}

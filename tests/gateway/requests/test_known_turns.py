@@ -6,6 +6,7 @@ from operator import is_
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from pondero.canon import HttpRequest
 from pondero.dialects import NAMES, Rejected, get_dialect
 from pondero.gateway.requests.known_turns import parse_known

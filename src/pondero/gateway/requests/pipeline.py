@@ -18,6 +18,7 @@ from ..server.context import GatewayContext
 from ..state.breakers import REST
 from .attempt import make_attempt
 from .errors import SHUTDOWN, add_response_headers, describe_reason, write_error
+from .long_bodies import give_way
 from .request_id import HEADER
 from .routed_request import ClientRequest, RoutedRequest, parse_and_route
 from .stored_ids import check_stored_ids
@@ -82,8 +83,11 @@ async def _attempt_in_order(
             continue
         record.note(provider=entry.provider.name, model=entry.model)
         try:
+            await give_way(routed.call.http.body)
             attempt = make_attempt(gateway, routed, entry)
+            await give_way(routed.call.http.body)
             attempt = await keep_level_window(gateway, routed, attempt)
+            await give_way(routed.call.http.body)
             await deliver(gateway, routed, attempt, writer, record)
         except PonderoError as error:
             failed = error.with_traceback(None)  # it would keep this frame, which keeps it

@@ -21,6 +21,7 @@ from ..signatures.restore import cache_keys, restore_history
 from ..signatures.turns import ClientTurn, split_turns
 from .kept_items import StoredContent, resolve_stored
 from .known_turns import parse_known
+from .long_bodies import give_way
 from .repeated_fields import check_repeated
 
 UNKNOWN_OUTPUT = 32_000
@@ -231,6 +232,7 @@ async def parse_and_route(
         parsed = service.parse(sent_http)
     else:
         parsed = parse_known(gateway.conversations, service, http, client=call.requester.id)
+    await give_way(http.body)
     resolved = route(gateway, call, parsed)
     purpose = recognise_purpose(call.http, parsed.request)
     if gateway.routing.rules:
@@ -316,6 +318,7 @@ async def restore(
     turns = split_turns(request.messages, memo)
     keys = cache_keys(request, client=client, turns=turns, memo=memo)
     found = await gateway.memory.get(keys) if keys else {}
+    await give_way(call.http.body)
     withheld: list[str] = []
     restored = restore_history(
         request,
