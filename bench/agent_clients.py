@@ -59,7 +59,7 @@ def write_answer(wire: str, number: int) -> Json:
         ]
         return answer
     if wire == "openai_chat":
-        function = {"name": "tool_1", "arguments": text}
+        function: Json = {"name": "tool_1", "arguments": text}
         call = {"id": f"call_{number:020d}", "type": "function", "function": function}
         message = {"role": "assistant", "content": said, "tool_calls": [call]}
         answer["choices"] = [{"index": 0, "message": message, "finish_reason": "tool_calls"}]

@@ -1,4 +1,4 @@
-"""The gateway's own work in one process, without HTTP: the application is called, services are canned.
+"""The gateway's own work in one process, without HTTP: it is called, and services are canned.
 
 Run as a program it reads a line `work count` at a time and prints the CPU seconds of one request,
 the longest time that the event loop was held by one, and the function calls of one. Whichever tree
@@ -156,8 +156,12 @@ class Work:
     def __init__(self, front: str, wire: str, kind: str, key: GatewayKey | None = None) -> None:
         self._client = CLIENTS[front]
         self._model = MODELS[wire][0].partition(":")[2]
-        self._make = lambda: make_app(wire, "agent" if kind in _LONG else kind, key)
-        self._app = self._make()
+        self._parts: tuple[str, str, GatewayKey | None] = (
+            wire,
+            "agent" if kind in _LONG else kind,
+            key,
+        )
+        self._app = make_app(*self._parts)
         self._kind = kind
         self._number = 0
         self.turns: list[float] = []
@@ -182,7 +186,7 @@ class Work:
         self._number += 1
         if self._kind not in ("agent", "cold"):
             return self._app, *self._client.short(self._model, stream=self._kind == "stream")
-        app = self._make() if self._kind == "cold" else self._app
+        app = make_app(*self._parts) if self._kind == "cold" else self._app
         if self._kind == "cold":
             await ask(app, *self._client.short(self._model, stream=False))
         return app, *self._conversation.request(f"question {self._number}")
@@ -214,7 +218,7 @@ def _works() -> dict[str, Callable[[], Work]]:
     def add(name: str, *words: Any) -> None:
         works[name] = lambda: Work(*words)
 
-    pairs = [(front, wire) for front, wire in FRONTS.items()]
+    pairs = list(FRONTS.items())
     pairs += [("chat", "anthropic"), ("messages", "openai_chat")]
     for front, wire in pairs:
         name = front if FRONTS[front] == wire else f"{front}->{MODELS[wire][1]}"
@@ -233,7 +237,7 @@ def _longest(work: Work, loop: asyncio.AbstractEventLoop) -> float:
     """Return the longest CPU time of one step of the loop while a request is answered."""
     longest = 0.0
     app, path, body = loop.run_until_complete(work.next_request())
-    run = asyncio.events.Handle._run
+    run = asyncio.events.Handle._run  # noqa: SLF001 - asyncio has no other place
 
     def timed(self: asyncio.Handle) -> None:
         nonlocal longest
@@ -241,11 +245,12 @@ def _longest(work: Work, loop: asyncio.AbstractEventLoop) -> float:
         run(self)
         longest = max(longest, time.thread_time() - begun)
 
-    asyncio.events.Handle._run = timed  # type: ignore[method-assign]  # only while it is measured
+    # Only while it is measured.
+    asyncio.events.Handle._run = timed  # type: ignore[method-assign]  # noqa: SLF001
     try:
         loop.run_until_complete(ask(app, path, body))
     finally:
-        asyncio.events.Handle._run = run  # type: ignore[method-assign]
+        asyncio.events.Handle._run = run  # type: ignore[method-assign]  # noqa: SLF001
     return longest
 
 

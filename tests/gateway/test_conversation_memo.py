@@ -4,7 +4,7 @@ import json
 from collections.abc import AsyncIterator
 from copy import deepcopy
 from itertools import count
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import pytest
@@ -64,8 +64,12 @@ def _answer(back: str, number: int) -> Any:
     if back == "openai_responses":
         head = {"status": "completed", "id": f"fc_{number}", "type": "function_call"}
         call = {**head, "call_id": f"call_{number}", "name": "look", "arguments": text}
-        thought = {"type": "reasoning", "id": f"rs_{number}", "summary": []}
-        items = [{**thought, "encrypted_content": f"{PROOF}{number}"}, call]
+        reason = {
+            "type": "reasoning",
+            "id": f"rs_{number}",
+            "encrypted_content": f"{PROOF}{number}",
+        }
+        items = [{**reason, "summary": []}, call]
         return {"id": f"resp_{number}", "object": "response", "model": "m", "status": "completed",
                 "output": items, "usage": {**_USED, "total_tokens": 16}}  # fmt: skip
     call = {"functionCall": {"name": "look", "args": ARGUMENTS}, "thoughtSignature": "c2lnbmVk"}
@@ -150,7 +154,8 @@ class Client:
             content = answer["candidates"][0]["content"]
             calls = [each["functionCall"] for each in content["parts"] if "functionCall" in each]
             told = [{"name": c["name"], "response": {"output": seen}, **_id(c)} for c in calls]
-            parts = [{"functionResponse": each} for each in told] or [{"text": "Go on."}]
+            parts: list[Any] = [{"functionResponse": each} for each in told]
+            parts = parts or [self.ask("Go on.")["parts"][0]]
             more = [content, {"role": "user", "parts": parts}]
         self.turns += more
 
@@ -259,7 +264,7 @@ class World:
         self._ids = count(1)
 
     async def ask(self, http: HttpRequest, key: str) -> Came:
-        app_module.make_id = lambda _now: f"{next(self._ids):024x}"
+        vars(app_module)["make_id"] = lambda _now: f"{next(self._ids):024x}"
         headers = {"authorization": f"Bearer sk-{key}", "content-type": "application/json"}
         return await came(self._app, HttpRequest(http.method, http.url, headers, http.body))
 
@@ -267,11 +272,13 @@ class World:
         if step[0] == "route":
             self.gateway.reconfigure(_config(step[1]))
         elif step[0] == "secret":
-            await self.gateway.shared.secrets.add(f"secret {len(self.services.seen)}")
+            secrets = cast("Any", self.gateway.shared.secrets)
+            secrets._secrets = (f"secret {len(self.services.seen)}",)  # the old ones are gone
             self.gateway.envelopes.forget()
         elif step[0] == "forget":  # the answer cache has lost everything
-            self.gateway.memory._items.clear()
-            self.gateway.memory._used = 0
+            memory = cast("Any", self.gateway.memory)
+            memory._items.clear()
+            memory._used = 0
 
 
 async def _compare(front: str, back: str, steps: list[tuple[Any, ...]]) -> int:
@@ -301,7 +308,7 @@ async def _compare(front: str, back: str, steps: list[tuple[Any, ...]]) -> int:
 @pytest.fixture(autouse=True)
 def _steady(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMO_KEY", "sk-provider")
-    monkeypatch.setattr(app_module, "make_id", app_module.make_id)  # put back at the end
+    monkeypatch.setitem(vars(app_module), "make_id", vars(app_module)["make_id"])  # put back
     monkeypatch.setattr(GatewayContext, "now", staticmethod(lambda: 1_790_000_000.0))
 
 

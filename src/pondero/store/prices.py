@@ -113,8 +113,8 @@ def _flat_rates(address: str, model: str, minute: int) -> _Rates | None:
     both = (prices["input_mtok"], prices["output_mtok"])
     one_way, other_way = (Decimal(price.base if price in tiered else price) for price in both)
     # A kind without a price of its own is charged as input; genai-prices knows which.
-    kinds = (cost * _MILLION - other_way for cost in cached)
-    return _Rates(one_way, other_way, *kinds, below)
+    read_way, write_way = (cost * _MILLION - other_way for cost in cached)
+    return _Rates(one_way, other_way, read_way, write_way, below)
 
 
 _BY_REQUEST = frozenset(("requests_kcount", "input_mchars", "input_text_messages_kcount"))

@@ -49,8 +49,8 @@ def streams(draw: st.DrawFn, front: str) -> bytes:
     for _ in range(draw(st.integers(1, 12))):
         gap = draw(st.sampled_from([(",", ":"), (",", ":"), (",", ":"), (", ", ": ")]))
         ascii_ = draw(st.booleans())
-        data = json.dumps(_payload(front, draw), ensure_ascii=ascii_, separators=gap)
-        data = data.encode("utf-8", "replace")
+        text = json.dumps(_payload(front, draw), ensure_ascii=ascii_, separators=gap)
+        data = text.encode("utf-8", "replace")
         if draw(st.integers(0, 9)) == 0:
             data = data.replace(b'"model', b'"\\u006dodel')
         head = draw(st.sampled_from([b"data: ", b"data: ", b"data: ", b"data:"]))

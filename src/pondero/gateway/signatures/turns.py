@@ -19,15 +19,12 @@ class ClientTurn(Struct, frozen=True):
     """Consecutive assistant messages: some clients send one for each chunk of an answer.
 
     ``digest``: of text and calls, the user's text before, and how often the same occurred before.
+    ``calls``: the tool calls in order.
     """
 
     messages: tuple[Message, ...]
     digest: str
-
-    @property
-    def calls(self) -> tuple[ToolCall, ...]:
-        """Return the tool calls in order."""
-        return tuple(call for message in self.messages for call in message.tool_calls)
+    calls: tuple[ToolCall, ...] = ()
 
     @property
     def parts(self) -> list[Part]:
@@ -55,9 +52,10 @@ def split_turns(
     answered: set[str] = set()  # calls with a result: Gemini CLI sends results twice
 
     def end_turn() -> None:
-        answered.difference_update(call.id for each in answer for call in each.tool_calls)
+        calls = tuple([call for each in answer for call in each.tool_calls])
+        answered.difference_update([call.id for call in calls])
         digest = _recall_digest(answer, prompts, memo)
-        turns.append(ClientTurn(tuple(answer), f"{digest} {told[digest]}"))
+        turns.append(ClientTurn(tuple(answer), f"{digest} {told[digest]}", calls))
         told[digest] += 1
         answer.clear()
         prompts.clear()

@@ -38,6 +38,7 @@ class ConversationMemo:
         self._used = 0
         self._conversations: OrderedDict[bytes, KnownConversation] = OrderedDict()
         self._messages: dict[int, _Remembered] = {}
+        self._states: OrderedDict[bytes, tuple[object, int]] = OrderedDict()
 
     @property
     def used(self) -> int:
@@ -88,14 +89,29 @@ class ConversationMemo:
         self._make_room()
         return fact
 
+    def find_state(self, key: bytes) -> object | None:
+        """Return what was kept of a conversation under this key; None if nothing was."""
+        return self._states.get(key, (None, 0))[0]
+
+    def keep_state(self, key: bytes, state: object, *, weight: int) -> None:
+        """Keep what was computed from a conversation, to go on from there."""
+        if key not in self._states and self._size > 0:
+            self._states[key] = (state, weight + _OVERHEAD)
+            self._used += weight + _OVERHEAD
+            self._make_room()
+
     def _drop_facts(self, known: "_Remembered") -> None:
         known.facts.clear()
         self._used -= known.weight - known.own
         known.weight = known.own
 
     def _make_room(self) -> None:
-        while self._used > self._size and self._conversations:
-            self._forget_oldest()
+        while self._used > self._size and (self._conversations or self._states):
+            if len(self._states) > len(self._conversations):
+                _, (_, weight) = self._states.popitem(last=False)
+                self._used -= weight
+            else:
+                self._forget_oldest()
 
     def _forget_oldest(self) -> None:
         _, conversation = self._conversations.popitem(last=False)
