@@ -26,6 +26,7 @@ from ...extras import install_hint
 from ...store import has_prices, price_usage
 from ...thinking import Plan
 from ..levels.level_plan import plan_attempt
+from ..requests.long_bodies import give_way
 from ..requests.routed_request import UNKNOWN_OUTPUT, RoutedRequest, find_usual_limit
 from ..server.context import GatewayContext
 from .hosted_tools import AddedTokens, describe_tools, find_added, iter_limited
@@ -118,7 +119,9 @@ async def admit(gateway: GatewayContext, routed: RoutedRequest) -> tuple[RoutedR
                 f"has a budget or a token limit; ask without {field}"
             )
             raise BadParameter(message)
+        await give_way(call.http.body)
         prompts = tuple(find_prompt_bound(routed, entry) for entry in routed.resolved.entries)
+        await give_way(call.http.body)
         need = _find_need(_bound_output(routed), units, prompts)
     tries = 0
     while True:
