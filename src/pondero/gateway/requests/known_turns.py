@@ -157,7 +157,7 @@ def _find_ends(
 ) -> list[tuple[int, int]]:
     """Return the numbers of turns and of messages before each answer and before what may follow.
 
-    Only where no call waits for its result: a result may be found by what was called.
+    Only where no call waits for its result: a result may be matched by the name of its call.
     """
     answers = [form.is_answer(turn) for turn in turns]
     if not turns or None in answers:

@@ -1,8 +1,8 @@
 """Remembers conversations that were read, so that the next request costs only its new turns.
 
-Messages are found by a digest of all that they were read from, and what was found out about one is
-kept beside it, under everything that it depends on. All of it can be computed again, so the oldest
-is forgotten when there is no room.
+Messages are found by a digest of all bytes that they were read from. Facts about a message are kept
+with it, under everything that they depend on. All of it can be computed again, so the oldest is
+forgotten when there is no room.
 """
 
 from collections import OrderedDict
@@ -37,7 +37,7 @@ class ConversationMemo:
         self._size = size
         self._used = 0
         self._conversations: OrderedDict[bytes, KnownConversation] = OrderedDict()
-        self._messages: dict[int, _Remembered] = {}
+        self._messages: dict[int, _MessageFacts] = {}
         self._states: OrderedDict[bytes, tuple[object, int]] = OrderedDict()
 
     @property
@@ -65,7 +65,7 @@ class ConversationMemo:
             known = self._messages.get(id(message))
             if known is None:
                 weight = _OVERHEAD + _DECODED * size
-                self._messages[id(message)] = _Remembered(message, weight)
+                self._messages[id(message)] = _MessageFacts(message, weight)
                 self._used += weight
             else:
                 known.uses += 1
@@ -94,13 +94,13 @@ class ConversationMemo:
         return self._states.get(key, (None, 0))[0]
 
     def keep_state(self, key: bytes, state: object, *, weight: int) -> None:
-        """Keep what was computed from a conversation, to go on from there."""
+        """Keep what was computed from a conversation, so that a longer one continues there."""
         if key not in self._states and self._size > 0:
             self._states[key] = (state, weight + _OVERHEAD)
             self._used += weight + _OVERHEAD
             self._make_room()
 
-    def _drop_facts(self, known: "_Remembered") -> None:
+    def _drop_facts(self, known: "_MessageFacts") -> None:
         known.facts.clear()
         self._used -= known.weight - known.own
         known.weight = known.own
@@ -124,7 +124,7 @@ class ConversationMemo:
                 self._used -= known.weight
 
 
-class _Remembered:
+class _MessageFacts:
     """A message, which it keeps alive, so that no other has the same identity."""
 
     __slots__ = ("facts", "message", "own", "uses", "weight")

@@ -5,7 +5,7 @@ from msgspec import DecodeError, Raw, Struct
 from pondero.canon import get_decoder
 from pondero.dialects.turn_forms import TurnForm
 
-# Other items offer tools, set levels, or stand for what the service has stored.
+# Other items offer tools, set levels, or name something that the service has stored.
 _ANSWERS = {
     **dict.fromkeys((b'"reasoning"', b'"function_call"', b'"custom_tool_call"'), True),
     **dict.fromkeys((b'"function_call_output"', b'"custom_tool_call_output"'), False),
