@@ -315,7 +315,7 @@ def _steady(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("front", BACKS)
 @given(back=st.sampled_from(list(BACKS)), steps=st.lists(STEPS, min_size=4, max_size=14))
 @settings(
-    max_examples=40,
+    max_examples=20,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
     deadline=None,
 )

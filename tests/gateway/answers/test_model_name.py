@@ -69,7 +69,7 @@ def _read_alone(front: str, line: bytes) -> bytes:
 
 @pytest.mark.parametrize("front", FRONTS)
 @given(data=st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_lines_are_renamed_together_as_each_is_alone(front, data):
     stream = data.draw(streams(front))
     cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=4)))

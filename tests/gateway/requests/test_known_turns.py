@@ -218,7 +218,7 @@ def _read(parse):
 
 @pytest.mark.parametrize("front", FRONTS)
 @given(data=st.data(), size=st.sampled_from([0, 4_000, 1 << 20]))
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 def test_a_request_is_read_the_same_whatever_was_read_before(front, data, size):
     memo = ConversationMemo(size)
     service = get_dialect(front).service()
