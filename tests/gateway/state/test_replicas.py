@@ -201,6 +201,8 @@ def test_without_redis_each_replica_counts_for_itself_and_tells_it_later(redis, 
 
 WORKER = """
 import asyncio, sys
+import tests
+tests.__path__.insert(0, "tests")  # a package of the environment may have this name too
 from pondero.emulator import Emulator
 from pondero.gateway import run
 from tests.gateway.state.test_replicas import CI, SpendBudget, configured, replace

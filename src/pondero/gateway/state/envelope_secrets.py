@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from secrets import token_urlsafe
 from time import monotonic
-from typing import Any, Protocol
+from typing import Protocol
 
 from ...errors import StoreError
 from ...store import Database, Schema, data_folder, register_secret
@@ -17,6 +17,7 @@ from ..config.model import ServerConfig
 from ..config.secrets import read_envelope_secrets
 from ..signatures.envelope import ClientEnvelopes, EnvelopeCipher
 from .redis_link import PREFIX, RedisLink, SharedStateLost
+from .redis_protocol import pair_fields
 
 LOG = logging.getLogger("pondero.gateway")
 
@@ -150,7 +151,7 @@ class RedisSecrets:
         """Return all secrets; those of the copy while Redis is unreachable."""
         known = await self._copy.load()
         try:
-            shared = await self._link.ask(_read_rows)
+            shared = await self._read_rows()
             for secret in known:
                 if secret not in shared.values():
                     shared = await self._put(secret, newest=False)
@@ -163,13 +164,9 @@ class RedisSecrets:
         known = await self.load()
         if known:
             return known
-
-        async def propose(redis: Any) -> dict[int, str]:
-            await redis.hsetnx(PREFIX + _SECRETS, 0, make_secret())
-            return await _read_rows(redis)
-
         try:
-            return await self._keep(await self._link.ask(propose))
+            await self._link.send("HSETNX", PREFIX + _SECRETS, 0, make_secret())
+            return await self._keep(await self._read_rows())
         except SharedStateLost:
             return await self._copy.create()
 
@@ -180,16 +177,16 @@ class RedisSecrets:
 
     async def _put(self, secret: str, *, newest: bool) -> dict[int, str]:
         """Store a secret after or before all others, and return all."""
+        rows = await self._read_rows()
+        while secret not in rows.values():
+            number = max(rows, default=-1) + 1 if newest else min(rows, default=1) - 1
+            await self._link.send("HSETNX", PREFIX + _SECRETS, number, secret)
+            rows = await self._read_rows()  # another replica may have taken that number
+        return rows
 
-        async def put(redis: Any) -> dict[int, str]:
-            rows = await _read_rows(redis)
-            while secret not in rows.values():
-                number = max(rows, default=-1) + 1 if newest else min(rows, default=1) - 1
-                await redis.hsetnx(PREFIX + _SECRETS, number, secret)
-                rows = await _read_rows(redis)  # another replica may have taken that number
-            return rows
-
-        return await self._link.ask(put)
+    async def _read_rows(self) -> dict[int, str]:
+        rows = pair_fields(await self._link.send("HGETALL", PREFIX + _SECRETS))
+        return {int(number): secret.decode() for number, secret in rows.items()}
 
     async def _keep(self, shared: dict[int, str]) -> tuple[str, ...]:
         """Copy secrets to this machine and return them, the newest first."""
@@ -202,11 +199,6 @@ class RedisSecrets:
             except StoreError as error:
                 LOG.warning("the secrets of envelopes are in Redis alone: %s", error)
         return secrets
-
-
-async def _read_rows(redis: Any) -> dict[int, str]:
-    rows = await redis.hgetall(PREFIX + _SECRETS)
-    return {int(number): secret.decode() for number, secret in rows.items()}
 
 
 class EnvelopeSecrets:

@@ -15,6 +15,7 @@ from .breakers import FAILURES, PROBE, REST, WITHIN, Breakers
 from .key_file import KeyFile, SavedKeys
 from .keys import KeysUnreadable, Rows, load_key
 from .redis_link import EPOCH, PREFIX, RedisLink, SharedStateLost
+from .redis_protocol import pair_fields
 
 LOG = logging.getLogger("pondero.gateway")
 
@@ -23,6 +24,14 @@ _KEYS = "keys"
 _CHANGES = "keys:changed"
 _VERSION = "keys:version"
 _TRIES = 5  # to read data whose epoch does not change meanwhile
+_LOOK = (("MGET", PREFIX + EPOCH, PREFIX + _VERSION), ("HGETALL", PREFIX + _BREAKERS))
+_FETCH = (
+    ("MULTI",),
+    ("MGET", PREFIX + EPOCH, PREFIX + _VERSION),
+    ("HGETALL", PREFIX + _KEYS),
+    ("HGETALL", PREFIX + _CHANGES),
+    ("EXEC",),
+)
 
 
 class RedisAnswerCache:
@@ -36,31 +45,30 @@ class RedisAnswerCache:
     async def get(self, keys: Iterable[str]) -> dict[str, bytes]:
         """Return the values of these keys, and extend their time."""
         names = list(keys)
-
-        async def read(redis: Any) -> list[bytes | None]:
-            pipeline = redis.pipeline(transaction=False)
-            for name in names:
-                pipeline.getex(_make_answer_key(name), ex=self._seconds)
-            found: list[bytes | None] = await pipeline.execute()
-            return found
-
+        if not names:
+            return {}
         try:
-            values = await self._link.ask(read)
+            values = await self._link.send("MGET", *map(_make_answer_key, names))
         except SharedStateLost:
             return await self._local.get(names)
-        return {name: value for name, value in zip(names, values, strict=True) if value is not None}
+        found = {
+            name: value for name, value in zip(names, values, strict=True) if value is not None
+        }
+        for name in found:
+            self._link.post("EXPIRE", _make_answer_key(name), self._seconds)
+        return found
 
     async def put(self, items: Mapping[str, bytes]) -> None:
         """Store these values."""
-
-        async def write(redis: Any) -> None:
-            pipeline = redis.pipeline(transaction=False)
-            for name, value in items.items():
-                pipeline.set(_make_answer_key(name), value, ex=self._seconds)
-            await pipeline.execute()
-
+        if not items:
+            return
         try:
-            await self._link.ask(write)
+            await self._link.send_all(
+                [
+                    ("SET", _make_answer_key(name), value, "EX", self._seconds)
+                    for name, value in items.items()
+                ]
+            )
         except SharedStateLost:
             await self._local.put(items)
 
@@ -83,23 +91,16 @@ class RedisSnapshot:
 
     async def look(self) -> None:
         """Read it; raises SharedStateLost."""
-
-        async def read(redis: Any) -> list[Any]:
-            pipeline = redis.pipeline(transaction=False)
-            pipeline.mget(PREFIX + EPOCH, PREFIX + _VERSION)
-            pipeline.hgetall(PREFIX + _BREAKERS)
-            found: list[Any] = await pipeline.execute()
-            return found
-
         for _ in range(_TRIES):
-            (epoch, version), troubled = await self._link.ask(read)
+            (epoch, version), troubled = await self._link.send_all(_LOOK)
             if epoch is not None and epoch.decode() == self._link.epoch:
                 break
             await self._link.adopt()
         else:
             raise self._link.make_lost()
         self.version = version
-        self.troubled = {name.decode(): load_json(row, dict) for name, row in troubled.items()}
+        rows = pair_fields(troubled)
+        self.troubled = {name.decode(): load_json(row, dict) for name, row in rows.items()}
 
 
 class RedisBreakers:
@@ -236,25 +237,16 @@ class RedisKeys:
 
     async def _fetch(self) -> tuple[SavedKeys, bytes | None]:
         """Return what Redis has, where a removed key is an empty row, and its version."""
-
-        async def read(redis: Any) -> list[Any]:
-            pipeline = redis.pipeline(transaction=True)
-            pipeline.mget(PREFIX + EPOCH, PREFIX + _VERSION)
-            pipeline.hgetall(PREFIX + _KEYS)
-            pipeline.hgetall(PREFIX + _CHANGES)
-            found: list[Any] = await pipeline.execute()
-            return found
-
         for _ in range(_TRIES):
-            (epoch, version), rows, changed = await self._link.ask(read)
+            *_, ((epoch, version), rows, changed) = await self._link.send_all(_FETCH)
             if epoch is not None and epoch.decode() == self._link.epoch:
                 break
             await self._link.adopt()
         else:
             raise self._link.make_lost()
         saved = SavedKeys(
-            {name.decode(): row.decode() for name, row in rows.items()},
-            {name.decode(): int(number) for name, number in changed.items()},
+            {name.decode(): row.decode() for name, row in pair_fields(rows).items()},
+            {name.decode(): int(number) for name, number in pair_fields(changed).items()},
         )
         return saved, version
 

@@ -18,7 +18,8 @@ from msgspec.structs import replace
 from ..quotas.quota import Quota, QuotaUse, Window
 from ..quotas.usage_counter import LocalUsageCounter, QuotaShortfall, find_window, now_ms
 from .pending_use import Owed, OwedUse, PendingUse, SlotUse
-from .redis_link import AWAY, PREFIX, REPLICAS, Argument, RedisLink, SharedStateLost
+from .redis_link import AWAY, PREFIX, REPLICAS, RedisLink, SharedStateLost
+from .redis_protocol import Argument, pair_fields
 
 PATIENCE = 10_000
 """Milliseconds to wait, after a counter was lost, for replicas that have not given back theirs."""
@@ -163,14 +164,10 @@ class RedisUsageCounter:
         ]
 
     async def _read_counters(self, quotas: Sequence[Quota]) -> list[dict[bytes, bytes]]:
-        async def read(redis: Any) -> list[dict[bytes, bytes]]:
-            pipeline = redis.pipeline(transaction=False)
-            for each in quotas:
-                pipeline.hgetall(PREFIX + each.name)
-            found: list[dict[bytes, bytes]] = await pipeline.execute()
-            return found
-
-        return await self._link.ask(read)
+        if not quotas:
+            return []
+        names = [("HGETALL", PREFIX + each.name) for each in quotas]
+        return [pair_fields(fields) for fields in await self._link.send_all(names)]
 
     async def aclose(self) -> None:
         """Send Redis the use it does not have yet; keep on disk what it does not take."""
@@ -181,8 +178,7 @@ class RedisUsageCounter:
                     await self._link.retry_now()
                 elif self._owed or self._unsent:
                     await self._send_owed()
-                name = PREFIX + REPLICAS
-                await self._link.ask(lambda redis: redis.hdel(name, self._replica))
+                await self._link.send("HDEL", PREFIX + REPLICAS, self._replica)
         if self._pending is not None:
             for id, each in self._open.items():  # their service may have served them
                 if not each.epoch:
