@@ -29,6 +29,8 @@ EPOCH = "epoch"
 """The name under which Redis keeps the id of its data; without it, its data was lost."""
 REPLICAS = "replicas"
 """The name under which Redis keeps the epoch that each replica knows."""
+SECRETS = "envelope-secrets"
+"""The name under which Redis keeps the secrets of envelopes."""
 _PROCESS = "process"  # the process of Redis that has the epoch
 _COUNTERS = (f"{PREFIX}budget:*", f"{PREFIX}limit:*")
 _POLICY = "maxmemory-policy"
