@@ -54,10 +54,10 @@ class Service(Emulator):
         self.before: list[int] = []
         self.bodies: list[bytes] = []
 
-    async def send(self, request: HttpRequest, timeouts: Any) -> Any:
+    def send(self, request: HttpRequest, timeouts: Any = None) -> Any:
         self.before.append(len(self._proxy.trips))
         self.bodies.append(request.body)
-        return await super().send(request, timeouts)
+        return super().send(request)
 
 
 class Gateway:
@@ -68,7 +68,9 @@ class Gateway:
         self.service = Service(proxy)
         self.receipts: list[Receipt] = []
         config = GatewayConfig(
-            server=ServerConfig(state=proxy.url), routes=(ROUTE, OPEN, SONNET, GPT), keys=(PLAIN, BOUND)
+            server=ServerConfig(state=proxy.url),
+            routes=(ROUTE, OPEN, SONNET, GPT),
+            keys=(PLAIN, BOUND),
         )
         self.shared = make_shared_state(config.server)
         self.context = GatewayContext(
@@ -155,7 +157,9 @@ def test_a_request_takes_one_round_trip_before_and_one_write_after(redis, name, 
     _run(redis.port, work)
 
 
-async def _talk(gateways: list[Gateway], model: str, turns: int) -> list[tuple[list[Any], list[Any]]]:
+async def _talk(
+    gateways: list[Gateway], model: str, turns: int
+) -> list[tuple[list[Any], list[Any]]]:
     """Talk in a Chat client that keeps only texts, each turn at the next replica."""
     messages: list[dict[str, Any]] = []
     trips = []
@@ -176,7 +180,8 @@ async def _talk(gateways: list[Gateway], model: str, turns: int) -> list[tuple[l
 
 
 @pytest.mark.parametrize(
-    ("replicas", "model", "most"), [(1, "opus", 1), (1, "sonnet", 1), (3, "sonnet", 1), (3, "opus", 2)]
+    ("replicas", "model", "most"),
+    [(1, "opus", 1), (1, "sonnet", 1), (3, "sonnet", 1), (3, "opus", 2)],
 )
 def test_a_conversation_keeps_its_signatures_and_its_one_round_trip_at_any_replica(
     redis, replicas, model, most

@@ -45,6 +45,7 @@ USEFUL_ANSWER = 1_024
 """Tokens beyond the least thinking: if a budget has room for fewer, the request is rejected."""
 TOKENS_PER_BYTE = 0.3
 """The tokens for which a byte of a cached answer stands before it is read, for its reservation."""
+_MANY = 10_000  # tokens, for the price of one
 _TRIES = 3  # others may take what is left meanwhile
 _WORDS: Mapping[Unit, str] = {
     "requests": "requests",
@@ -224,14 +225,11 @@ async def admit_restored(
 
 def _find_rates(plan: AdmissionPlan) -> dict[Unit, float]:
     """Return how much more of each unit a request takes for a byte of restored history, about."""
-    need = plan.need
-    tokens = max(need.amounts["tokens"], 1)
-    money = need.amounts["money"]
-    if money:
-        units = {each.bound.unit for each in plan.uses}
-        longer = tuple(each + tokens for each in need.prompts)
-        money = _find_need(need.routed, units, longer).amounts["money"] - money
-    return {"tokens": TOKENS_PER_BYTE, "money": TOKENS_PER_BYTE * money / tokens}
+    price = 0.0
+    if plan.need.amounts["money"]:
+        entries = plan.routed.resolved.entries
+        price = max(_price_in_billionths(each, _MANY, 0) for each in entries) / _MANY
+    return {"tokens": TOKENS_PER_BYTE, "money": TOKENS_PER_BYTE * price}
 
 
 def _make_use(bound: Quota, amount: int) -> QuotaUse:

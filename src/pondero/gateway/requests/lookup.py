@@ -6,7 +6,7 @@ that this process does not know, and the reservation under its quotas. What else
 read belongs here too: begin it before the first ``await`` of ``_look_up``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
@@ -92,6 +92,8 @@ async def _look_up(gateway: GatewayContext, routed: RoutedRequest, check: Reques
     try:
         await check.finish()
         found = await history if history is not None else {}
+        if history is not None:
+            found |= await _read_again(gateway, routed, found)
         if not found:
             admitted = await continue_admission(gateway, plan, full)
         else:
@@ -103,6 +105,23 @@ async def _look_up(gateway: GatewayContext, routed: RoutedRequest, check: Reques
             Admission(gateway, plan.routed.call.id, plan.uses).release()
         raise
     return Lookup(*admitted, ready)
+
+
+async def _read_again(
+    gateway: GatewayContext, routed: RoutedRequest, found: Mapping[str, bytes]
+) -> Mapping[str, bytes]:
+    """Read the newest answer once more if it should have been there.
+
+    A client may be faster than what another replica sent the shared state before the end of that
+    answer: if it was on its way, it is there by now. An answer of another gateway never is, so this
+    is for conversations of which something else is known, or that have no other answer.
+    """
+    unread = routed.unread
+    if unread is None or not unread.newest or found.keys() & set(unread.newest):
+        return {}
+    is_known = len(routed.turns) == 1 or found or unread.is_continued
+    reading = gateway.memory.begin(unread.newest) if is_known else None
+    return {} if reading is None else await reading
 
 
 def _make_ready(gateway: GatewayContext, routed: RoutedRequest) -> ReadyAttempt | None:

@@ -57,12 +57,15 @@ class ClientRequest(Struct, frozen=True, kw_only=True):
 class UnreadHistory(Struct, frozen=True):
     """Answers in a request that this process does not know: their ``keys`` in the answer cache.
 
-    ``http`` and ``request`` are as ``restore`` got them.
+    ``http`` and ``request`` are as ``restore`` got them. ``newest``: the keys of the last answer,
+    if nothing of it is known. ``is_continued``: other answers are known.
     """
 
     keys: tuple[str, ...]
     http: HttpRequest
     request: Request
+    newest: tuple[str, ...]
+    is_continued: bool
 
 
 class StoredLevel(Struct, frozen=True):
@@ -384,5 +387,9 @@ async def restore(
         withheld=withheld,
     )
     missing = tuple(key for key in keys if key not in known)
-    unread = UnreadHistory(missing, call.http, request) if missing else None
+    unread = None
+    if missing:
+        last = tuple(cache_keys(request, client=client, turns=turns[-1:]))
+        newest = () if known.keys() & set(last) else last
+        unread = UnreadHistory(missing, call.http, request, newest, bool(known))
     return RestoredRequest(restored, tuple(turns), envelopes, tuple(withheld), unread)
