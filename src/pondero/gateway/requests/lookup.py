@@ -25,6 +25,7 @@ from ..quotas.admission import (
 )
 from ..server.context import GatewayContext
 from .attempt import make_attempt
+from .hooked_request import show_to_hooks
 from .requester import RequesterCheck
 from .routed_request import ClientRequest, RoutedRequest, parse_known, read_history
 from .stored_ids import begin_owners, check_stored_ids
@@ -69,10 +70,9 @@ async def look_up(
     try:
         routed = await parse_known(gateway, call, service)
         note(routed)
-        if gateway.shared.begin_look is not None:
+        if gateway.shared.begin_look is not None and not gateway.hooks:
             return await _look_up(gateway, routed, check)
-        routed = await check_stored_ids(gateway, routed)
-        return Lookup(*await admit(gateway, routed))
+        return await _look_up_in_turn(gateway, routed, check)
     except (PonderoError, Rejected, RecursionError):
         await check.finish()
         raise
@@ -105,6 +105,26 @@ async def _look_up(gateway: GatewayContext, routed: RoutedRequest, check: Reques
             Admission(gateway, plan.routed.call.id, plan.uses).release()
         raise
     return Lookup(*admitted, ready)
+
+
+async def _look_up_in_turn(
+    gateway: GatewayContext, routed: RoutedRequest, check: RequesterCheck
+) -> Lookup:
+    """Read first and reserve then: hooks see whole requests, and may change what is reserved."""
+    check.begin()
+    unread = routed.unread
+    history = gateway.memory.begin(unread.keys) if unread is not None else None
+    await check.finish()
+    if history is not None:
+        found = await history
+        found |= await _read_again(gateway, routed, found)
+        routed = await read_history(gateway, routed, found)
+    routed = await check_stored_ids(gateway, routed)
+    if gateway.hooks:
+        routed = await show_to_hooks(gateway, routed)
+        if routed.hooked is not None and routed.hooked.answer is not None:
+            return Lookup(routed, Admission(gateway, routed.call.id, ()))
+    return Lookup(*await admit(gateway, routed))
 
 
 async def _read_again(

@@ -12,7 +12,7 @@ from ...catalog import ModelEntry
 from ...dialects import Rejected, Service, get_dialect
 from ...errors import Overloaded, PonderoError, ServiceError
 from ...exchange import is_deployment_fault, is_fallback_error
-from ..answers.delivery import deliver
+from ..answers.delivery import deliver, deliver_own
 from ..answers.response_writer import ResponseWriter
 from ..levels.level_window import finish_level_window
 from ..observability.request_record import RequestRecord
@@ -42,6 +42,9 @@ async def _answer(gateway: GatewayContext, call: ClientRequest, writer: Response
     record = RequestRecord(gateway, call)
     try:
         found = await look_up(gateway, call, service, note=partial(_note_route, record))
+        if found.routed.hooked is not None and found.routed.hooked.answer is not None:
+            await deliver_own(gateway, found.routed, writer, record)
+            return
         record.admit(found.admission)
         await _attempt_in_order(gateway, found, writer, record)
     except (AccessDenied, RequesterChanged):
