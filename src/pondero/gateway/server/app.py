@@ -33,7 +33,15 @@ from ..requests.read_request import (
     read_head,
 )
 from ..requests.request_id import HEADER, name_request
-from ..requests.requester import AccessDenied, check_site, guess_dialect, identify
+from ..requests.requester import (
+    AccessDenied,
+    RequesterChanged,
+    RequesterCheck,
+    check_site,
+    guess_dialect,
+    identify,
+    recognise,
+)
 from ..requests.routed_request import ClientRequest
 from ..requests.stored_calls import answer_stored_call
 from ..requests.token_count import count_prompt
@@ -195,7 +203,11 @@ class App:
 
     async def _answer_with_key(self, arrival: Arrival, client_dialect: str | None) -> None:
         gateway, head, writer = self.gateway, arrival.head, arrival.writer
-        requester = await identify(gateway, head)
+        is_conversation = client_dialect is not None and head.method == "POST"
+        if is_conversation:
+            requester, keys = await recognise(gateway, head)
+        else:
+            requester, keys = await identify(gateway, head), None
         if self.seen.metrics is not None and urlsplit(head.url).path == "/metrics":
             _check_metrics_key(requester)
             await self._answer_unread(arrival, self.seen.metrics.page())
@@ -203,6 +215,8 @@ class App:
         try:
             http = await arrival.read_body(gateway.config.server.max_body)
         except BodyProblem as problem:
+            with suppress(RequesterChanged):
+                await RequesterCheck(gateway, head, requester, keys).finish()
             service = get_dialect(client_dialect or guess_dialect(head)).service()
             response = error_response(service, problem.status, str(problem))
             record = self._start_record(arrival, head, requester)
@@ -222,9 +236,13 @@ class App:
             record.finish()
             raise
         with gateway.watch.watch(writer, arrival.receive):
-            if client_dialect is not None and http.method == "POST":
+            if client_dialect is not None and is_conversation:
                 call = ClientRequest(
-                    id=arrival.id, client_dialect=client_dialect, http=http, requester=requester
+                    id=arrival.id,
+                    client_dialect=client_dialect,
+                    http=http,
+                    requester=requester,
+                    keys=keys,
                 )
                 await answer_request(gateway, call, writer)
             else:
