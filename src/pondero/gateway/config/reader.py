@@ -9,6 +9,7 @@ from ... import catalog
 from ...catalog import Lookup
 from ...errors import BadConfig
 from ...store import config_folder, list_saved_keys, load_toml
+from .endpoint_section import read_endpoints
 from .key_section import read_keys
 from .model import (
     GatewayConfig,
@@ -133,7 +134,7 @@ def _is_ready(provider: catalog.Provider, own: ProviderOverride, saved: frozense
 _SIGNERS = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE")  # where botocore finds the signing key
 
 
-_SECTIONS = ("server", "route", "rule", "alerts", "provider", "key")
+_SECTIONS = ("server", "route", "rule", "alerts", "provider", "key", "endpoint")
 
 
 def _read(rows: ConfigRows, path: Path) -> GatewayConfig:
@@ -147,5 +148,6 @@ def _read(rows: ConfigRows, path: Path) -> GatewayConfig:
         alerts=read_alerts(rows),
         providers=read_providers(rows),
         keys=read_keys(rows, routes),
+        endpoints=read_endpoints(rows),
         path=path,
     )

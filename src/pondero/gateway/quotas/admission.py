@@ -72,7 +72,7 @@ class Admission:
         uses = [each for each in self._uses if each.bound.unit != "requests"]
         full = await self._gateway.state.reserve(id, uses)
         if full is not None:
-            raise _make_rejection(full, self._gateway.now())
+            raise make_rejection(full, self._gateway.now())
         self._more.append(id)
 
     def settle(self, figures: Figures) -> None:
@@ -122,17 +122,18 @@ async def admit(gateway: GatewayContext, routed: RoutedRequest) -> tuple[RoutedR
         need = _find_need(_bound_output(routed), units, prompts)
     tries = 0
     while True:
-        uses = [_make_use(quota, need.amounts[quota.unit]) for quota in quotas]
+        uses = [make_use(quota, need.amounts[quota.unit]) for quota in quotas]
         full = await gateway.state.reserve(call.id, uses)
         if full is None:
             return need.routed, Admission(gateway, call.id, uses)
         tries += 1
         if full.bound.rolling or tries == _TRIES:
-            raise _make_rejection(full, gateway.now())
+            raise make_rejection(full, gateway.now())
         need = await _lower_need(gateway, need, quotas)
 
 
-def _make_use(bound: Quota, amount: int) -> QuotaUse:
+def make_use(bound: Quota, amount: int) -> QuotaUse:
+    """Return what a request reserves of a quota."""
     # A request that may take more than a limit has in all goes alone; a budget is never overdrawn.
     return QuotaUse(bound, min(amount, bound.most) if bound.rolling else amount)
 
@@ -226,9 +227,9 @@ def _reject_short(gateway: GatewayContext, need: _Need, quota: Quota, room: int)
     amount = need.amounts[quota.unit]
     full = QuotaShortfall(quota, quota.most - room, amount, _wait(gateway, quota))
     if quota.unit == "thinking_tokens":
-        return _make_rejection(full, gateway.now())
+        return make_rejection(full, gateway.now())
     cures = describe_tools(need.routed), describe_unseen(need.routed)
-    return _make_rejection(full, gateway.now(), "; ".join(filter(None, cures)))
+    return make_rejection(full, gateway.now(), "; ".join(filter(None, cures)))
 
 
 def _find_useful(routed: RoutedRequest) -> int:
@@ -277,7 +278,8 @@ def _price_in_billionths(entry: ModelEntry, prompt: int, output: int) -> int:
     raise PermissionDenied(message, status=403)
 
 
-def _make_rejection(full: QuotaShortfall, now: float, cure: str = "") -> ServiceError:
+def make_rejection(full: QuotaShortfall, now: float, cure: str = "") -> ServiceError:
+    """Return the error for a request that a quota has no room for."""
     quota, wait = full.bound, ceil(full.wait)
     most = f"{_format_amount(quota.unit, quota.most)} per {quota.per}"
     amount = _format_amount(quota.unit, full.amount)

@@ -56,13 +56,13 @@ def find_requester(http: HttpRequest, keys: Sequence[GatewayKey], now: float) ->
         found = find_holder(keys, shown)
         if found is None:
             continue
-        if (end := _find_end(found, now)) is None:
+        if (end := find_end(found, now)) is None:
             return Requester(found.hash, found)
         problem = AccessDenied(401, f"the gateway key {found.name!r} {end}", key=found.name)
     raise problem
 
 
-def _find_end(key: GatewayKey, now: float) -> str | None:
+def find_end(key: GatewayKey, now: float) -> str | None:
     """Return why a key is not valid any more, which only its holder is told; None if it is."""
     if key.blocked:
         return "is blocked"

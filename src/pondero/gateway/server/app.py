@@ -17,6 +17,8 @@ from ..answers.response_writer import ResponseWriter
 from ..observability.observers import Observers
 from ..observability.receipt import make_id
 from ..observability.request_record import RequestRecord
+from ..requests.endpoint_call import answer_endpoint
+from ..requests.endpoint_match import match_endpoint
 from ..requests.errors import (
     SHUTDOWN,
     describe_reason,
@@ -29,7 +31,6 @@ from ..requests.pipeline import answer_request
 from ..requests.read_request import (
     BodyProblem,
     ClientLeft,
-    announces_body,
     read_head,
 )
 from ..requests.request_id import HEADER, name_request
@@ -37,6 +38,7 @@ from ..requests.requester import AccessDenied, check_site, guess_dialect, identi
 from ..requests.routed_request import ClientRequest
 from ..requests.stored_calls import answer_stored_call
 from ..requests.token_count import count_prompt
+from ..requests.upload_pass import find_uploader
 from ..state.redis_link import SharedStateLost
 from .arrival import Arrival, find_head_problem
 from .context import GatewayContext, Requester
@@ -201,11 +203,16 @@ class App:
 
     async def _answer_with_key(self, arrival: Arrival, client_dialect: str | None) -> None:
         gateway, head, writer = self.gateway, arrival.head, arrival.writer
-        requester = await identify(gateway, head)
+        requester = await find_uploader(gateway, head) or await identify(gateway, head)
         if self.seen.metrics is not None and urlsplit(head.url).path == "/metrics":
             _check_metrics_key(requester)
             await self._answer_unread(arrival, self.seen.metrics.page())
             return
+        if client_dialect is None or head.method != "POST":
+            match = match_endpoint(gateway.config, head)
+            if match is not None:
+                await answer_endpoint(gateway, arrival, match, requester)
+                return
         try:
             http = await arrival.read_body(gateway.config.server.max_body)
         except BodyProblem as problem:
@@ -334,11 +341,7 @@ class App:
 
     async def _answer_unread(self, arrival: Arrival, response: HttpResponse) -> None:
         """Answer without the body; if one was announced, the connection ends with the answer."""
-        if arrival.is_read or not announces_body(arrival.head):
-            await arrival.writer.whole(response)
-            return
-        closing = {**response.headers, "connection": "close"}
-        await arrival.writer.whole(replace(response, headers=closing), linger=arrival.skip_body)
+        await arrival.close_with(response)
 
 
 def _check_metrics_key(requester: Requester) -> None:
