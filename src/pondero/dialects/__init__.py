@@ -42,7 +42,14 @@ from .dialect import (
     TagRule,
     leave_unsigned,
 )
-from .endpoint_usage import AnswerUsage, AnswerUsageReader, find_texts, read_answer_usage
+from .endpoint_usage import (
+    AnswerUsage,
+    AnswerUsageReader,
+    add_answer_usages,
+    find_texts,
+    read_answer_usage,
+    read_event_usage,
+)
 from .endpoints import (
     SOCKET,
     BatchLines,
@@ -141,6 +148,7 @@ __all__ = [
     "TagRule",
     "Told",
     "ToolRules",
+    "add_answer_usages",
     "endpoint_names",
     "find_cache_rules",
     "find_closed",
@@ -156,5 +164,6 @@ __all__ = [
     "load_cache_rules",
     "make_valid",
     "read_answer_usage",
+    "read_event_usage",
     "read_function",
 ]

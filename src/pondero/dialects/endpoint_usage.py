@@ -24,6 +24,26 @@ class AnswerUsage(Struct, frozen=True):
         return self.usage is not None or self.units is not None
 
 
+def add_answer_usages(first: AnswerUsage, second: AnswerUsage) -> AnswerUsage:
+    """Return the use of two answers together."""
+    usages = [each.usage for each in (first, second) if each.usage is not None]
+    counts: dict[str, float] = {}
+    for each in (first, second):
+        for unit in (each.units or "").split():
+            name, _, count = unit.partition("=")
+            counts[name] = counts.get(name, 0) + float(count)
+    units = " ".join(f"{name}={count:g}" for name, count in counts.items()) or None
+    return AnswerUsage(sum(usages[1:], usages[0]) if usages else None, units)
+
+
+def read_event_usage(text: str | bytes, endpoint: Endpoint) -> AnswerUsage:
+    """Return the use that a message of a socket reports."""
+    data = text.encode() if isinstance(text, str) else text
+    if not any(mark.encode() in data for mark in endpoint.usage_marks):
+        return AnswerUsage()
+    return read_answer_usage(_parse(data), endpoint.usage)
+
+
 def read_answer_usage(raw: Json, places: UsagePlaces) -> AnswerUsage:
     """Return the use in a piece of JSON."""
     prompt, written = _find(raw, places.input), _find(raw, places.output)

@@ -38,6 +38,7 @@ class EndpointApi(Struct, frozen=True, kw_only=True):
     query: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
     key_protocols: tuple[str, ...] = ()
+    protocols: tuple[str, ...] = ()
     model_prefix: str = ""
     source: str
 
@@ -97,6 +98,7 @@ class Endpoint(Struct, frozen=True, kw_only=True, dict=True):
     output: OutputField | None = None
     usage: UsagePlaces = UsagePlaces()
     usage_marks: tuple[str, ...] = ()
+    setup: tuple[str, ...] = ()
     gives: tuple[str, ...] = ()
     given_query: str = ""
     id_prefix: str = ""

@@ -124,7 +124,7 @@ def _read_json(match: EndpointMatch, content: EndpointContent) -> None:
     body, endpoint = content.body, match.endpoint
     purpose = endpoint.purpose
     watched = (MODEL, *match.api.references, *((purpose.field,) if purpose else ()))
-    _check_once(body, watched)
+    check_once(body, watched)
     try:
         raw = content.raw = msgspec.json.decode(body) if body.strip() else {}
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -145,7 +145,7 @@ def _read_json(match: EndpointMatch, content: EndpointContent) -> None:
         content.fields[purpose.field] = said
 
 
-def _check_once(body: bytes, names: tuple[str, ...]) -> None:
+def check_once(body: bytes, names: tuple[str, ...]) -> None:
     """Raise BadParameter if an object has one of these fields twice: services differ there."""
     if b"\\" not in body and all(body.count(b'"%b"' % name.encode()) < 2 for name in names):
         return

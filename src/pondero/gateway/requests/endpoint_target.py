@@ -59,8 +59,8 @@ def _find_by_model(
     try:
         resolved = gateway.routing.resolve(model)
         name, route, entries = resolved.name, resolved.route, resolved.entries
-    except UsageError:
-        if _find_route(gateway, match) is None:
+    except UsageError:  # without routes, or with one for the path, the path says whose it is
+        if gateway.config.routes and _find_route(gateway, match) is None:
             raise
     _check_models(key, name, model)
     chosen = tuple(each for each in entries if _serves(each.provider, match))

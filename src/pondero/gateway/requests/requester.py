@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from ... import dialects
 from ...canon import HttpRequest
-from ...dialects import COMMON
+from ...dialects import COMMON, list_key_protocols
 from ..config.model import GatewayConfig, GatewayKey, is_loopback
 from ..config.secrets import find_holder
 from ..server.context import GatewayContext, Requester
@@ -84,6 +84,12 @@ def _iter_keys(headers: Mapping[str, str], url: str) -> Iterator[str]:
     ):  # boto3 signs requests; the access key id is the gateway key
         _, _, credential = authorization.partition("Credential=")
         yield credential.partition("/")[0]
+    if "sec-websocket-protocol" in headers:  # a browser can set no other header of a socket
+        beginnings = list_key_protocols()
+        for offered in headers["sec-websocket-protocol"].split(",")[:_PARAMETERS]:
+            for beginning in beginnings:
+                if offered.strip().startswith(beginning):
+                    yield offered.strip().removeprefix(beginning)
     query = urlsplit(url).query
     if "key" in query:
         try:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ...asgi import Message, Receive, Send
 from ...canon import HttpRequest, HttpResponse
-from ...dialects import COMMON, NAMES, get_dialect
+from ...dialects import COMMON, NAMES, find_socket, get_dialect
 from ..admin.api import Admin
 from ..answers.response_writer import ResponseWriter
 from ..observability.observers import Observers
@@ -33,6 +33,7 @@ from ..requests.read_request import (
     ClientLeft,
     read_head,
 )
+from ..requests.realtime import serve_realtime
 from ..requests.request_id import HEADER, name_request
 from ..requests.requester import AccessDenied, check_site, guess_dialect, identify
 from ..requests.routed_request import ClientRequest
@@ -44,7 +45,14 @@ from .arrival import Arrival, find_head_problem
 from .context import GatewayContext, Requester
 from .readiness import Readiness
 from .rejections import Rejections
-from .sockets import SOCKETS, SocketOpening, has_socket, run_handler, write_as_response
+from .sockets import (
+    MATCHERS,
+    SocketHandler,
+    SocketOpening,
+    find_handler,
+    run_handler,
+    write_as_response,
+)
 
 LOG = logging.getLogger("pondero.gateway")
 
@@ -64,6 +72,7 @@ REFRESH = 5.0
 _LOGGED = 200  # characters of a path
 _LEFT = 499  # as nginx writes it: the client was not there any more
 _CLOSING = 1.5  # seconds for the shared state: ending has a deadline
+MATCHERS.append((lambda path: find_socket(path) is not None, serve_realtime))
 _GREETINGS = ("/", "/api/hello")  # Claude Code looks there before its first request
 
 
@@ -142,8 +151,8 @@ class App:
         try:
             if (problem := find_head_problem(arrival.scope)) is not None:
                 await self._reject(arrival, problem)
-            elif opening is not None and has_socket(path):
-                await self._open_socket(opening, path)
+            elif opening is not None and (handler := find_handler(path)) is not None:
+                await self._open_socket(opening, handler)
             elif self._admin.serves(path):
                 await self._serve_admin(arrival, path)
             elif (found := await self._find_public(head, path)) is not None:
@@ -187,9 +196,9 @@ class App:
             return await self._readiness.answer()
         return None
 
-    async def _open_socket(self, opening: SocketOpening, path: str) -> None:
+    async def _open_socket(self, opening: SocketOpening, handler: SocketHandler) -> None:
         requester = await identify(self.gateway, opening.head)
-        await run_handler(SOCKETS[path], opening, gateway=self.gateway, requester=requester)
+        await run_handler(handler, opening, gateway=self.gateway, requester=requester)
 
     async def _serve_admin(self, arrival: Arrival, path: str) -> None:
         await self._admin.check(arrival.head, path)
