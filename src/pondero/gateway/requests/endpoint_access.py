@@ -25,7 +25,7 @@ def check_listed(match: EndpointMatch, key: GatewayKey | None) -> None:
 
 def check_rules(
     match: EndpointMatch,
-    content: EndpointContent,
+    content: EndpointContent | None,
     key: GatewayKey | None,
     *,
     route: GatewayRoute | None,
@@ -33,7 +33,8 @@ def check_rules(
 ) -> None:
     """Raise PermissionDenied if rules of the key or of a route could not hold here.
 
-    ``routes`` are all: a request without a model may be for the models of any.
+    ``routes`` are all: a request without a model may be for the models of any. ``content`` is None
+    before it is read.
     """
     endpoint = match.endpoint
     if key is not None and key.endpoints is not None and endpoint.name in key.endpoints:
@@ -51,10 +52,10 @@ def check_rules(
                 raise _make_closure(match, holder, rule, "has a use that is not known before")
 
 
-def _is_request_file(match: EndpointMatch, content: EndpointContent) -> bool:
+def _is_request_file(match: EndpointMatch, content: EndpointContent | None) -> bool:
     """Return whether a file is uploaded that has requests in it, or may have."""
     purpose = match.endpoint.purpose
-    if purpose is None or purpose.call != match.call:
+    if content is None or purpose is None or purpose.call != match.call:
         return False
     return content.fields.get(purpose.field) not in purpose.values
 

@@ -102,23 +102,26 @@ class EndpointExchange:
         self.meter: EndpointMeter = EndpointMeter()
         self.record.set_meter(self.meter)
         self._content: EndpointContent | None = None
+        self._makes_ids = True  # else it names what was made elsewhere, which stays nobody's
 
     async def run(self) -> None:
         """Check, send and pass on; raises what is written as an error."""
         gateway, match, key = self._gateway, self._match, self._requester.key
         check_listed(match, key)
+        server, routes = gateway.config.server, gateway.config.routes
+        check_rules(match, None, key, route=None, routes=routes)
         check_list(match, self._requester)
-        server = gateway.config.server
         content = self._content = await read_content(
             self._arrival, match, max_body=server.max_body, max_upload=server.max_upload
         )
         self.record.requested_model = content.model or ""
         ids = (*match.ids, *content.references, *self._find_upload())
         home = await find_home(gateway, self._requester, ids)
+        self._makes_ids = home is not None or not ids
         targets = find_targets(gateway, match, content.model, key=key, home=home)
         route = targets[0].route
         self.record.note(route=route.match if route is not None else None)
-        check_rules(match, content, key, route=route, routes=gateway.config.routes)
+        check_rules(match, content, key, route=route, routes=routes)
         if match.endpoint.lines is not None:
             lines = match.endpoint.lines
             content.body, targets = await dial_lines(gateway, self._call, lines, content.body)
@@ -250,7 +253,8 @@ class EndpointExchange:
         reader.end()
         uploads = await self._let_continue(head)
         given = (*self._match.ids, *find_given(self._match, reader.whole), *uploads)
-        await record_ids(self._gateway, self._requester, given, provider=target.provider.name)
+        if self._makes_ids:
+            await record_ids(self._gateway, self._requester, given, provider=target.provider.name)
         self.record.note_first()
         await self.write(HttpResponse(*head, hidden.whole(body)))
 

@@ -44,11 +44,14 @@ def find_targets(
     if endpoint.model and not endpoint.optional_model:
         raise BadParameter(f"{match.call} needs a model")
     if home is not None:
-        return (EndpointTarget(load_catalog().catalog.providers[home]),)
-    provider = find_provider(gateway, match)
-    if provider is None:
+        provider = load_catalog().catalog.providers[home]
+        if not _serves(provider, match):
+            raise UnknownModel(f"{provider.label} has what this names, and no {match.call}")
+        return (EndpointTarget(provider),)
+    found_by_path = find_provider(gateway, match)
+    if found_by_path is None:
         raise UnknownModel(f"no provider here has {match.call}")
-    return (EndpointTarget(provider),)
+    return (EndpointTarget(found_by_path),)
 
 
 def _find_by_model(
