@@ -12,6 +12,7 @@ from typing import Literal
 from msgspec import Struct
 
 from ..canon import HttpRequest
+from .paths import segment
 from .registry import guess_dialect
 from .tables import load_table
 
@@ -27,7 +28,7 @@ SOCKET = "SOCKET"
 
 
 class EndpointApi(Struct, frozen=True, kw_only=True):
-    """The addresses of one API, and what of a request and an answer passes."""
+    """The addresses of one API, and which parts of a request and an answer pass."""
 
     name: str
     dialects: tuple[str, ...]
@@ -136,10 +137,13 @@ class EndpointMatch(Struct, frozen=True, kw_only=True):
         return self.call in self.endpoint.lists
 
     def address(self, base: str, model: str | None = None) -> str:
-        """Return the address at a provider, whose ``base`` may end in a version of the API."""
+        """Return the address at a provider, whose ``base`` may end in a version of the API.
+
+        Raises BadParameter for a ``model`` that no address can have.
+        """
         path = self.path
         if model is not None and self.model is not None:
-            path = path.replace(f"/{self.model}:", f"/{model}:", 1)
+            path = path.replace(f"/{self.model}:", f"/{segment(model)}:", 1)
         base = base.rstrip("/")
         own = next((each for each in self.api.versions if each and base.endswith(each)), "")
         if self.version and not self.version.startswith("/"):  # the path itself has it

@@ -197,7 +197,13 @@ def test_whatever_the_path_nothing_leaves_to_another_place(gateway, parts, metho
         ("/v1/audio/transcriptions?model=x", {"data": {"model": "m"}, "files": {"file": b"a"}}),
         ("/v1/audio/transcriptions", {"data": {"model": ["a", "b"]}, "files": {"file": b"a"}}),
         ("/v1/audio/transcriptions", {"files": {"file": b"a"}}),
-        ("/v1/audio/transcriptions", {"content": b"model=m", "headers": {"content-type": "application/x-www-form-urlencoded"}}),
+        (
+            "/v1/audio/transcriptions",
+            {
+                "content": b"model=m",
+                "headers": {"content-type": "application/x-www-form-urlencoded"},
+            },
+        ),
         ("/v1beta/models/a:batchEmbedContents", {"json": {"requests": [{"model": "models/b"}]}}),
         ("/v1beta/models/a:embedContent", {"json": {"model": "models/b"}}),
         ("/v1/vector_stores", {"content": b"{}", "headers": {"content-type": "text/plain"}}),
@@ -286,7 +292,10 @@ def test_a_route_gives_the_provider_and_its_name_for_the_model(gateway):
         raw = b'{"input": 1.50, "model" : "alias", "x": [1e2]}'
         assert post("/v1/embeddings", content=raw).status_code == 200
         sound = {"file": ("a.wav", b"\r\n--not the boundary\r\n" * 9)}
-        assert post("/v1/audio/transcriptions", data={"model": "whisper"}, files=sound).status_code == 200
+        assert (
+            post("/v1/audio/transcriptions", data={"model": "whisper"}, files=sound).status_code
+            == 200
+        )
         body = {"requests": [{"model": "models/g-embed", "content": {}}]}
         assert post("/v1beta/models/g-embed:batchEmbedContents", json=body).status_code == 200
         assert post("/v1/embeddings", json={"model": "unknown"}).status_code == 404

@@ -57,14 +57,16 @@ def row(gateway: Any) -> Any:
 
 @pytest.mark.filterwarnings("ignore:connect.. must be used:DeprecationWarning")  # by the SDK
 def test_the_openai_sdk_speaks_over_the_socket_and_it_is_one_row(gateway):
-    with openai.OpenAI(base_url=f"{gateway.url}/v1", api_key=secret("plain")) as client:
-        with client.realtime.connect(model="gpt-realtime") as connection:
-            for _ in range(2):
-                connection.response.create()
-                event = connection.recv()
-                assert event.type == "response.done"
-                assert event.response.usage is not None
-                assert event.response.usage.input_tokens == 10
+    with (
+        openai.OpenAI(base_url=f"{gateway.url}/v1", api_key=secret("plain")) as client,
+        client.realtime.connect(model="gpt-realtime") as connection,
+    ):
+        for _ in range(2):
+            connection.response.create()
+            event = connection.recv()
+            assert event.type == "response.done"
+            assert event.response.usage is not None
+            assert event.response.usage.input_tokens == 10
     found = row(gateway)
     assert (found.endpoint, found.status, found.end) == ("realtime", 101, "done")
     usage = found.usage
@@ -134,11 +136,11 @@ def test_a_browser_shows_its_key_in_a_subprotocol_which_does_not_leave(gateway):
     (asked,) = gateway.service.opened
     assert asked.headers["sec-websocket-protocol"] == "realtime"
     assert secret("plain") not in str(asked)
-    with pytest.raises(InvalidStatus) as wrong:
-        with opened(
-            gateway, subprotocols=["openai-insecure-api-key.pnd_no"], additional_headers={}
-        ):
-            pass
+    with (
+        pytest.raises(InvalidStatus) as wrong,
+        opened(gateway, subprotocols=["openai-insecure-api-key.pnd_no"], additional_headers={}),
+    ):
+        pass
     assert wrong.value.response.status_code == 401
 
 
@@ -167,9 +169,9 @@ def test_a_key_with_a_rule_opens_no_socket_unless_it_is_named(gateway, rule, pat
 def test_a_model_that_a_key_may_not_use_is_rejected_on_both_apis(gateway):
     with opened(gateway, **as_key("models")):
         pass
-    with pytest.raises(InvalidStatus) as closed:
-        with opened(gateway, "/v1/realtime?model=gpt-other", **as_key("models")):
-            pass
+    other = opened(gateway, "/v1/realtime?model=gpt-other", **as_key("models"))
+    with pytest.raises(InvalidStatus) as closed, other:
+        pass
     assert closed.value.response.status_code == 403
     with opened(gateway, LIVE, **as_key("models")) as client:
         client.send(json.dumps({"setup": {"model": "models/gemini-live-x"}}))
@@ -236,20 +238,23 @@ def test_routes_give_sockets_their_provider_and_model(routed):
     assert capped.value.response.status_code == 403
 
 
+def _ask_on(client: Any, answers: list[Any]) -> None:
+    while True:
+        client.send('{"type": "response.create"}')
+        answers.append(client.recv(WAIT))
+
+
 def test_a_budget_ends_a_socket_that_was_opened_by_name(gateway):
     with opened(gateway, **as_key("named")) as client:
-        answers = 0
+        answers: list[Any] = []
         with pytest.raises(ConnectionClosed) as ended:
-            while True:
-                client.send('{"type": "response.create"}')
-                client.recv(WAIT)
-                answers += 1
+            _ask_on(client, answers)
     assert ended.value.rcvd is not None
     assert ended.value.rcvd.code == 1008
     assert "budget" in ended.value.rcvd.reason
-    assert answers == 1000 // 17 + 1
+    assert len(answers) == 1000 // 17 + 1
     found = row(gateway)
-    assert found.usage.known_total == answers * 17  # what was served is what is counted
+    assert found.usage.known_total == len(answers) * 17  # what was served is what is counted
     with pytest.raises(InvalidStatus) as spent, opened(gateway, **as_key("named")):
         pass
     assert spent.value.response.status_code == 429

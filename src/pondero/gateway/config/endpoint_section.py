@@ -44,7 +44,7 @@ def _read_endpoint(rows: ConfigRows, place: Place, row: dict[str, Any]) -> Endpo
 
 
 def check_endpoints(rows: ConfigRows, key: GatewayKey, place: Place) -> None:
-    """Raise BadConfig for a name in ``endpoints`` that is none."""
+    """Raise BadConfig for an unknown name in ``endpoints``."""
     known = (*endpoint_names(), OTHER)
     for name in key.endpoints or ():
         if name not in known:

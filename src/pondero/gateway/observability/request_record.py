@@ -35,7 +35,7 @@ class RequestRecord:
         self.meter.extend = admission.extend
 
     def set_meter(self, meter: UsageMeter) -> None:
-        """Count with another meter, for what is no conversation."""
+        """Count with another meter, for an endpoint that is no conversation."""
         self.meter = meter
         meter.begun = self._note_try
 

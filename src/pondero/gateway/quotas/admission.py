@@ -72,7 +72,7 @@ class Admission:
         uses = [each for each in self._uses if each.bound.unit != "requests"]
         full = await self._gateway.state.reserve(id, uses)
         if full is not None:
-            raise make_rejection(full, self._gateway.now())
+            raise make_quota_error(full, self._gateway.now())
         self._more.append(id)
 
     def settle(self, figures: Figures) -> None:
@@ -128,7 +128,7 @@ async def admit(gateway: GatewayContext, routed: RoutedRequest) -> tuple[RoutedR
             return need.routed, Admission(gateway, call.id, uses)
         tries += 1
         if full.bound.rolling or tries == _TRIES:
-            raise make_rejection(full, gateway.now())
+            raise make_quota_error(full, gateway.now())
         need = await _lower_need(gateway, need, quotas)
 
 
@@ -227,9 +227,9 @@ def _reject_short(gateway: GatewayContext, need: _Need, quota: Quota, room: int)
     amount = need.amounts[quota.unit]
     full = QuotaShortfall(quota, quota.most - room, amount, _wait(gateway, quota))
     if quota.unit == "thinking_tokens":
-        return make_rejection(full, gateway.now())
+        return make_quota_error(full, gateway.now())
     cures = describe_tools(need.routed), describe_unseen(need.routed)
-    return make_rejection(full, gateway.now(), "; ".join(filter(None, cures)))
+    return make_quota_error(full, gateway.now(), "; ".join(filter(None, cures)))
 
 
 def _find_useful(routed: RoutedRequest) -> int:
@@ -278,7 +278,7 @@ def _price_in_billionths(entry: ModelEntry, prompt: int, output: int) -> int:
     raise PermissionDenied(message, status=403)
 
 
-def make_rejection(full: QuotaShortfall, now: float, cure: str = "") -> ServiceError:
+def make_quota_error(full: QuotaShortfall, now: float, cure: str = "") -> ServiceError:
     """Return the error for a request that a quota has no room for."""
     quota, wait = full.bound, ceil(full.wait)
     most = f"{_format_amount(quota.unit, quota.most)} per {quota.per}"

@@ -19,7 +19,7 @@ from ...store import price_usage
 from ..config.model import GatewayKey, GatewayRoute
 from ..requests.routed_request import UNKNOWN_OUTPUT
 from ..server.context import GatewayContext
-from .admission import Admission, make_rejection, make_use
+from .admission import Admission, make_quota_error, make_use
 from .quota import BILLION, Quota, QuotaUse, Unit, find_quotas
 from .usage_meter import Figures, UsageMeter
 
@@ -136,12 +136,12 @@ async def admit_endpoint(
     uses = [make_use(quota, amounts[quota.unit]) for quota in quotas]
     full = await gateway.state.reserve(id, uses)
     if full is not None:
-        raise make_rejection(full, gateway.now(), "send less at once")
+        raise make_quota_error(full, gateway.now(), "send less at once")
     return Admission(gateway, id, uses)
 
 
 def _find_amounts(endpoint: Endpoint, call: EndpointCall, units: set[Unit]) -> dict[Unit, int]:
-    """Return the most of each unit; of what is not known, so much that a spent budget is full."""
+    """Return the most of each unit; if it is not known, enough that a spent budget rejects it."""
     least = 0 if endpoint.counts == "nothing" else 1
     most = call.most
     if most is None:

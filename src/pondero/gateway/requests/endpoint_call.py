@@ -27,7 +27,7 @@ from .endpoint_access import check_listed, check_rules
 from .endpoint_content import EndpointContent, read_content
 from .endpoint_ids import check_list, find_given, find_home, record_ids
 from .endpoint_request import make_request, pick_answer_headers
-from .endpoint_target import EndpointTarget, find_targets
+from .endpoint_target import EndpointTarget, find_endpoint_targets
 from .errors import (
     SHUTDOWN,
     describe_reason,
@@ -102,7 +102,7 @@ class EndpointExchange:
         self.meter: EndpointMeter = EndpointMeter()
         self.record.set_meter(self.meter)
         self._content: EndpointContent | None = None
-        self._makes_ids = True  # else it names what was made elsewhere, which stays nobody's
+        self._makes_ids = True  # else it names things that were made elsewhere
 
     async def run(self) -> None:
         """Check, send and pass on; raises what is written as an error."""
@@ -118,7 +118,7 @@ class EndpointExchange:
         ids = (*match.ids, *content.references, *self._find_upload())
         home = await find_home(gateway, self._requester, ids)
         self._makes_ids = home is not None or not ids
-        targets = find_targets(gateway, match, content.model, key=key, home=home)
+        targets = find_endpoint_targets(gateway, match, content.model, key=key, home=home)
         route = targets[0].route
         self.record.note(route=route.match if route is not None else None)
         check_rules(match, content, key, route=route, routes=routes)

@@ -178,7 +178,7 @@ def _iter_references(raw: Json, names: frozenset[str]) -> Iterator[str]:
             yield from _iter_references(value, names)
 
 
-def with_model(content: EndpointContent, match: EndpointMatch, model: str) -> None:
+def rename_model_in(content: EndpointContent, match: EndpointMatch, model: str) -> None:
     """Put another name for the model into the content; all else keeps its bytes."""
     if match.endpoint.model in ("json", "form") and isinstance(content.raw, dict):
         fields = _FIELDS.decode(content.body)
@@ -229,7 +229,7 @@ async def _read_form(
     max_body, max_upload = limits
     pieces = content.pieces = BodyPieces(arrival.receive_body, max_upload, check=scanner.feed)
     wanted = MODEL if endpoint.model == "form" else purpose.field if is_named and purpose else ""
-    # An id in a form may come after a file, so what names stored things is read to its end.
+    # An id in a form can follow a file, so a form that names stored things is read to its end.
     reads_all = bool(match.api.references) and endpoint.model != "form" and not wanted
     held: list[bytes] = []
     while not pieces.is_whole and (reads_all or (wanted and scanner.find(wanted) is None)):

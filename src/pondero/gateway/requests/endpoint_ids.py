@@ -55,7 +55,7 @@ async def find_home(
 async def record_ids(
     gateway: GatewayContext, requester: Requester, ids: Iterable[str], *, provider: str
 ) -> None:
-    """Store which provider has these things, and whose they are, if nobody has them yet."""
+    """Store which provider has these things, and whose they are, if that is not known yet."""
     wanted = tuple(dict.fromkeys(each for each in ids if each))
     if not wanted:
         return

@@ -5,11 +5,10 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from ...canon import HttpRequest
 from ...dialects import EndpointMatch
-from ...dialects.paths import segment
 from ...errors import BadParameter
 from ...exchange import auth_header
 from ..server.context import GatewayContext
-from .endpoint_content import EndpointContent, with_model
+from .endpoint_content import EndpointContent, rename_model_in
 from .endpoint_target import EndpointTarget
 
 _ALWAYS = ("content-type", "accept")
@@ -27,8 +26,8 @@ def make_request(
     if model is not None and model != asked:
         is_prefixed = content.model is not None and content.model.startswith(prefix)
         in_body = match.endpoint.model != "path" and not is_prefixed
-        with_model(content, match, model if in_body else f"{prefix}{model}")
-    address = match.address(url, None if model is None else segment(model))
+        rename_model_in(content, match, model if in_body else f"{prefix}{model}")
+    address = match.address(url, model)
     query = urlencode(content.query, quote_via=quote)
     sent = content.http.headers
     headers = {

@@ -21,7 +21,7 @@ class EndpointTarget(Struct, frozen=True):
     name: str = ""
 
 
-def find_targets(
+def find_endpoint_targets(
     gateway: GatewayContext,
     match: EndpointMatch,
     model: str | None,

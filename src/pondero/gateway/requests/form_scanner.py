@@ -49,7 +49,7 @@ class FormScanner:
         self._names = frozenset(name.encode() for name in names)
         self._once = frozenset(once)
         self._held = b""
-        self._offset = 0  # of what is held, in the body
+        self._offset = 0  # of the held bytes, in the body
         self._step = self._begin
         self._name: str | None = None  # of the watched part that is being read
         self._begun = 0

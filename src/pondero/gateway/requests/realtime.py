@@ -36,7 +36,7 @@ from ..server.sockets import Socket, SocketEnd, SocketOpening
 from .endpoint_access import check_listed, check_rules
 from .endpoint_content import EndpointContent, check_once, read_socket_query
 from .endpoint_request import make_request
-from .endpoint_target import EndpointTarget, find_targets
+from .endpoint_target import EndpointTarget, find_endpoint_targets
 from .errors import describe_reason, error_response, redact_bytes, write_error
 from .request_id import HEADER, name_request
 from .routed_request import ClientRequest
@@ -128,7 +128,7 @@ class SocketExchange:
     async def _admit(self, content: EndpointContent) -> EndpointTarget:
         gateway, match, key = self._gateway, self._match, self._requester.key
         self.record.requested_model = content.model or ""
-        target = find_targets(gateway, match, content.model, key=key)[0]
+        target = find_endpoint_targets(gateway, match, content.model, key=key)[0]
         route = target.route
         self.record.note(
             route=route.match if route is not None else None,

@@ -1,7 +1,7 @@
 """The server's protocol of one WebSocket, after the HTTP protocol has read and limited its head.
 
 A message has a maximum size, and a maximum number of pieces. A client that answers no pings, or
-reads too little of what it is sent, is cut off. What it sends is read one message at a time.
+reads too slowly, is cut off. What it sends is read one message at a time.
 """
 
 from asyncio import Event

@@ -18,7 +18,7 @@ from .context import GatewayContext, Requester
 STOPPING = "pondero.stopping"
 """In the scope of a socket: the event that is set when the server begins to stop."""
 RESTART = 1012
-"""The close code of a server that stops: the client may come again at once."""
+"""The close code of a server that stops: the client can connect again at once."""
 FAILED = 1011
 LEFT = 1006
 """The code of a connection that was lost; it is never sent."""
