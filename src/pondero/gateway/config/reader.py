@@ -10,6 +10,7 @@ from ...catalog import Lookup
 from ...errors import BadConfig
 from ...store import config_folder, list_saved_keys, load_toml
 from .endpoint_section import read_endpoints
+from .hook_section import read_hooks
 from .key_section import read_keys
 from .model import (
     GatewayConfig,
@@ -134,7 +135,7 @@ def _is_ready(provider: catalog.Provider, own: ProviderOverride, saved: frozense
 _SIGNERS = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE")  # where botocore finds the signing key
 
 
-_SECTIONS = ("server", "route", "rule", "alerts", "provider", "key", "endpoint")
+_SECTIONS = ("server", "route", "rule", "alerts", "provider", "key", "endpoint", "hook")
 
 
 def _read(rows: ConfigRows, path: Path) -> GatewayConfig:
@@ -146,6 +147,7 @@ def _read(rows: ConfigRows, path: Path) -> GatewayConfig:
         routes=routes,
         rules=read_rules(rows, routes),
         alerts=read_alerts(rows),
+        hooks=read_hooks(rows),
         providers=read_providers(rows),
         keys=read_keys(rows, routes),
         endpoints=read_endpoints(rows),
