@@ -169,8 +169,8 @@ def test_a_key_with_a_rule_opens_no_socket_unless_it_is_named(gateway, rule, pat
 def test_a_model_that_a_key_may_not_use_is_rejected_on_both_apis(gateway):
     with opened(gateway, **as_key("models")):
         pass
-    other = opened(gateway, "/v1/realtime?model=gpt-other", **as_key("models"))
-    with pytest.raises(InvalidStatus) as closed, other:
+    other = "/v1/realtime?model=gpt-other"
+    with pytest.raises(InvalidStatus) as closed, opened(gateway, other, **as_key("models")):
         pass
     assert closed.value.response.status_code == 403
     with opened(gateway, LIVE, **as_key("models")) as client:
