@@ -339,6 +339,15 @@ def test_several_providers_of_a_path_are_an_error_until_one_is_chosen(gateway):
         assert httpx.get(f"{own.url}/v1/files", headers=headers).status_code == 404
 
 
+def test_of_several_providers_the_one_that_sells_the_model_is_asked(gateway):
+    with serving(gateway.service, providers=("openai", "mistral")) as own:
+        headers = {"authorization": f"Bearer {secret('plain')}"}
+        for model in ("text-embedding-3-small", "mistral-embed"):
+            body = {"model": model}
+            assert httpx.post(f"{own.url}/v1/embeddings", headers=headers, json=body).json()
+    assert [each.path.split("/")[1] for each in gateway.service.asked] == ["openai", "mistral"]
+
+
 def test_a_path_that_the_operator_opens_passes_under_the_name_other(gateway):
     opened = (EndpointRoute("/v1/assistants*", "openai"),)
     with serving(gateway.service, endpoints=opened) as own:

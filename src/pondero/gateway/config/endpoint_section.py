@@ -45,8 +45,15 @@ def _read_endpoint(rows: ConfigRows, place: Place, row: dict[str, Any]) -> Endpo
 
 def check_endpoints(rows: ConfigRows, key: GatewayKey, place: Place) -> None:
     """Raise BadConfig for an unknown name in ``endpoints``."""
+    if (problem := find_endpoint_problem(key)) is not None:
+        raise rows.error((*place, "endpoints"), *problem)
+
+
+def find_endpoint_problem(key: GatewayKey) -> tuple[str, str] | None:
+    """Return what is wrong with ``endpoints`` of a key, and the cure; None if nothing is."""
     known = (*endpoint_names(), OTHER)
-    for name in key.endpoints or ():
-        if name not in known:
-            cure = f"{did_you_mean(name, known)}use {' '.join(known)}"
-            raise rows.error((*place, "endpoints"), f"unknown endpoint {name[:80]!r}", cure)
+    name = next((each for each in key.endpoints or () if each not in known), None)
+    if name is None:
+        return None
+    cure = f"{did_you_mean(name, known)}use {' '.join(known)}"
+    return f"unknown endpoint {name[:80]!r}", cure

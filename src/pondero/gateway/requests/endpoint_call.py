@@ -41,7 +41,7 @@ from .routed_request import ClientRequest
 from .upload_pass import PASS, make_pass
 
 _LONGEST = 4 << 20  # bytes of an error, or of an answer that gives ids
-_AGAIN = frozenset({408, 409, 425, 429, *range(500, 600)})  # statuses after which another is asked
+_AGAIN = frozenset({408, 429, *range(500, 600)})  # statuses after which another is asked
 _LEFT = 499
 _PATIENT = 600.0  # seconds: pictures and films take long
 

@@ -4,11 +4,13 @@ from fnmatch import fnmatchcase
 
 from msgspec import Struct
 
+from ...canon import Usage
 from ...catalog import ModelEntry, Provider
 from ...dialects import Endpoint, EndpointMatch
 from ...errors import BadParameter, PermissionDenied, UnknownModel, UsageError
-from ...store import load_catalog
+from ...store import load_catalog, price_usage
 from ..config.model import EndpointRoute, GatewayKey, GatewayRoute
+from ..config.secrets import find_provider_url
 from ..server.context import GatewayContext
 
 
@@ -70,7 +72,7 @@ def _find_by_model(
     is_guess = route is None and all(each.inferred for each in entries)
     if is_guess and not _names_provider(entries, model):
         # Nothing is known of this name, so the path says whose it is.
-        provider = find_provider(gateway, match)
+        provider = find_provider(gateway, match, model)
         return (EndpointTarget(provider, model, None, name),) if provider is not None else ()
     if not chosen:
         made = f"{entries[0].id} has" if entries else "no provider here has"
@@ -91,10 +93,12 @@ def _serves(provider: Provider, match: EndpointMatch) -> bool:
     return provider.dialect in match.api.dialects
 
 
-def find_provider(gateway: GatewayContext, match: EndpointMatch) -> Provider | None:
+def find_provider(
+    gateway: GatewayContext, match: EndpointMatch, model: str | None = None
+) -> Provider | None:
     """Return the provider of a path: the configured one, else the only one that has it.
 
-    Raises BadParameter if there are several.
+    Of several, the only one that is known to sell the model. Raises BadParameter if none is.
     """
     providers = load_catalog().catalog.providers
     if (route := _find_route(gateway, match)) is not None:
@@ -102,7 +106,10 @@ def find_provider(gateway: GatewayContext, match: EndpointMatch) -> Provider | N
     having = [each for each in gateway.routing.providers() if _has(each, match.endpoint)]
     places: dict[str, Provider] = {}
     for each in having:  # two names of one account are one
-        places.setdefault(gateway.address(each)[0], each)
+        places.setdefault(find_provider_url(gateway.config, each, needed=False), each)
+    if len(places) > 1 and model is not None:
+        sold = {url: each for url, each in places.items() if _sells(each, model)}
+        places = sold if len(sold) == 1 else places
     if len(places) > 1:
         names = " ".join(each.name for each in places.values())
         message = (
@@ -111,6 +118,10 @@ def find_provider(gateway: GatewayContext, match: EndpointMatch) -> Provider | N
         )
         raise BadParameter(message)
     return next(iter(places.values()), None)
+
+
+def _sells(provider: Provider, model: str) -> bool:
+    return price_usage(provider.name, model, Usage(1, output=0)) is not None
 
 
 def _has(provider: Provider, endpoint: Endpoint) -> bool:
