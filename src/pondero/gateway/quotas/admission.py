@@ -75,7 +75,7 @@ class Admission:
         uses = [each for each in self._uses if each.bound.unit != "requests"]
         full = await self._reserve_more(uses)
         if full is not None:
-            raise _make_rejection(full, self._gateway.now())
+            raise make_quota_error(full, self._gateway.now())
 
     async def add(self, uses: Sequence[QuotaUse]) -> bool:
         """Reserve more; return whether there was room for it."""
@@ -154,7 +154,7 @@ async def plan_admission(routed: RoutedRequest) -> AdmissionPlan:
 
 
 def _list_uses(need: _Need, quotas: Iterable[Quota]) -> list[QuotaUse]:
-    return [_make_use(quota, need.amounts[quota.unit]) for quota in quotas]
+    return [make_use(quota, need.amounts[quota.unit]) for quota in quotas]
 
 
 async def admit(gateway: GatewayContext, routed: RoutedRequest) -> tuple[RoutedRequest, Admission]:
@@ -196,7 +196,7 @@ async def continue_admission(
     tries = 1
     while full is not None:
         if full.bound.rolling or tries == _TRIES:
-            raise _make_rejection(full, gateway.now())
+            raise make_quota_error(full, gateway.now())
         need = await _lower_need(gateway, need, quotas)
         uses = _list_uses(need, quotas)
         full = await gateway.state.reserve(name, uses)
@@ -235,7 +235,8 @@ def _find_rates(plan: AdmissionPlan) -> dict[Unit, float]:
     return {"tokens": TOKENS_PER_BYTE, "money": TOKENS_PER_BYTE * price}
 
 
-def _make_use(bound: Quota, amount: int) -> QuotaUse:
+def make_use(bound: Quota, amount: int) -> QuotaUse:
+    """Return what a request reserves of a quota."""
     # A request that may take more than a limit has in all goes alone; a budget is never overdrawn.
     return QuotaUse(bound, min(amount, bound.most) if bound.rolling else amount)
 
@@ -329,9 +330,9 @@ def _reject_short(gateway: GatewayContext, need: _Need, quota: Quota, room: int)
     amount = need.amounts[quota.unit]
     full = QuotaShortfall(quota, quota.most - room, amount, _wait(gateway, quota))
     if quota.unit == "thinking_tokens":
-        return _make_rejection(full, gateway.now())
+        return make_quota_error(full, gateway.now())
     cures = describe_tools(need.routed), describe_unseen(need.routed)
-    return _make_rejection(full, gateway.now(), "; ".join(filter(None, cures)))
+    return make_quota_error(full, gateway.now(), "; ".join(filter(None, cures)))
 
 
 def _find_useful(routed: RoutedRequest) -> int:
@@ -380,7 +381,8 @@ def _price_in_billionths(entry: ModelEntry, prompt: int, output: int) -> int:
     raise PermissionDenied(message, status=403)
 
 
-def _make_rejection(full: QuotaShortfall, now: float, cure: str = "") -> ServiceError:
+def make_quota_error(full: QuotaShortfall, now: float, cure: str = "") -> ServiceError:
+    """Return the error for a request that a quota has no room for."""
     quota, wait = full.bound, ceil(full.wait)
     most = f"{_format_amount(quota.unit, quota.most)} per {quota.per}"
     amount = _format_amount(quota.unit, full.amount)
