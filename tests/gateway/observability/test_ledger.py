@@ -65,6 +65,8 @@ RECEIPT = Receipt(
     last_try=0.125,
     first_answer=0.75,
     group="research",
+    endpoint="embeddings",
+    units="pages=2",
 )
 COUNT = "SELECT count(*) FROM pondero_receipts"
 
@@ -98,7 +100,7 @@ def test_a_request_is_a_row_and_closing_writes_all_of_them(database, tmp_path):
         *("0" * 24, 1763164800.25, 29386080, "ci", "chat", "opus/high", "north", "m1"),
         *("translated", "high", "medium", "cap", "level cap", 200, "done", "stop", "as planned"),
         *(100, 5, None, 20, 80, 12346, 1, 1, 0.25, 1.5, 0, 0, None, "title", "opus"),
-        *(0.01, 0.125, 0.75, "research"),
+        *(0.01, 0.125, 0.75, "embeddings", "pages=2", "research"),
     )
 
 
@@ -340,6 +342,7 @@ def test_processes_that_start_at_once_make_the_tables_once(postgres):
             (3,),
             (4,),
             (5,),
+            (6,),
         ]
 
 
@@ -388,7 +391,7 @@ def test_a_ledger_of_the_version_before_groups_keeps_its_rows(request, tmp_path,
     def open_database() -> SqliteDatabase | PostgresDatabase:
         return PostgresDatabase(address) if address else SqliteDatabase(tmp_path / "gateway.db")
 
-    old = Schema(SCHEMA.migrations[:4], SCHEMA.probe)
+    old = Schema(SCHEMA.migrations[:5], SCHEMA.probe)
     columns = [name for name in COLUMNS if name != "key_group"]
     marks = ", ".join("?" for _ in columns)
     (row,) = make_rows([RECEIPT])

@@ -9,6 +9,7 @@ from ... import catalog
 from ...catalog import Lookup
 from ...errors import BadConfig
 from ...store import config_folder, list_saved_keys, load_toml
+from .endpoint_section import read_endpoints
 from .group_section import read_groups
 from .hook_section import read_hooks
 from .key_section import read_keys
@@ -137,7 +138,9 @@ def _is_ready(provider: catalog.Provider, own: ProviderOverride, saved: frozense
 _SIGNERS = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE")  # where botocore finds the signing key
 
 
-_SECTIONS = ("server", "route", "rule", "alerts", "provider", "key", "group", "hook")
+_SECTIONS = (
+    *("server", "route", "rule", "alerts", "provider", "key", "group", "endpoint", "hook"),
+)
 
 
 def _read(rows: ConfigRows, path: Path) -> GatewayConfig:
@@ -154,5 +157,6 @@ def _read(rows: ConfigRows, path: Path) -> GatewayConfig:
         providers=read_providers(rows),
         keys=keys,
         groups=read_groups(rows, keys),
+        endpoints=read_endpoints(rows),
         path=path,
     )

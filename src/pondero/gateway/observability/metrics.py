@@ -62,6 +62,9 @@ class Metrics:
         self._group_requests = counter("group_requests", "Requests of keys in a group", "group end")
         self._group_cost = counter("group_cost_dollars", "Dollars of keys in a group", "group")
         self._purposes = counter("purposes", "Requests by purpose", "purpose key")
+        self._endpoints = counter(
+            "endpoints", "Requests that are no conversation, by endpoint", "endpoint key status"
+        )
         places = "route model level key"
         self._answers = counter("answers", "Answers at each level", places)
         self._exhausted = counter("exhausted", "Answers that were all thinking", places)
@@ -123,6 +126,8 @@ class Metrics:
         self._count_group(receipt)
         if receipt.purpose is not None:
             self._find_series(self._purposes, receipt.purpose, key).inc()
+        if receipt.endpoint is not None:
+            self._find_series(self._endpoints, receipt.endpoint, key, receipt.status).inc()
         if receipt.end == "done" and receipt.sent is not None:
             self._count_answer(receipt, model)
         self._find_series(self._seconds, model, receipt.road).observe(receipt.seconds)

@@ -48,6 +48,8 @@ class RequestRow(Struct, frozen=True, kw_only=True):
     last_try: float | None
     first_answer: float | None
     group: str | None
+    endpoint: str | None
+    units: str | None
 
 
 class Phase(Struct, frozen=True):
