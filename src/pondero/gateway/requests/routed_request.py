@@ -388,7 +388,7 @@ async def restore(
     envelopes = await gateway.envelopes.make_envelopes(client, call.http.body)
     turns = split_turns(request.messages)
     keys = cache_keys(request, client=client, turns=turns)
-    known = {**gateway.memory.known(keys), **(found or {})} if keys else {}
+    known = {**gateway.memory.find_known(keys), **(found or {})} if keys else {}
     withheld: list[str] = []
     restored = restore_history(
         request,
