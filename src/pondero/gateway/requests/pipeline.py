@@ -20,9 +20,9 @@ from ..server.context import GatewayContext
 from ..state.breakers import REST
 from .errors import SHUTDOWN, add_response_headers, describe_reason, write_error
 from .long_bodies import give_way
-from .lookup import Lookup, look_up
+from .lookup import AdmittedRequest, look_up
 from .request_id import HEADER
-from .requester import AccessDenied, RequesterChanged
+from .requester import AccessDenied, RequesterChange
 from .routed_request import ClientRequest, RoutedRequest
 from .translation import make_reply_context
 
@@ -33,7 +33,7 @@ async def answer_request(
     """Answer one conversation; errors are written too, except AccessDenied, which is raised."""
     try:
         await _answer(gateway, call, writer)
-    except RequesterChanged as changed:
+    except RequesterChange as changed:
         call = replace(call, requester=changed.requester, keys=None)
         await _answer(gateway, call, writer)
 
@@ -48,7 +48,7 @@ async def _answer(gateway: GatewayContext, call: ClientRequest, writer: Response
             return
         record.admit(found.admission)
         await _attempt_in_order(gateway, found, writer, record)
-    except (AccessDenied, RequesterChanged):
+    except (AccessDenied, RequesterChange):
         record.drop()
         raise
     except (PonderoError, Rejected, RecursionError) as error:
@@ -86,7 +86,7 @@ async def _write_shutdown(
 
 
 async def _attempt_in_order(
-    gateway: GatewayContext, found: Lookup, writer: ResponseWriter, record: RequestRecord
+    gateway: GatewayContext, found: AdmittedRequest, writer: ResponseWriter, record: RequestRecord
 ) -> None:
     """Ask the models of a route until one answers; none after the first byte to the client."""
     routed = found.routed

@@ -396,7 +396,7 @@ async def restore(
     memo = gateway.conversations
     turns = split_turns(request.messages, memo)
     keys = cache_keys(request, client=client, turns=turns, memo=memo)
-    known = {**gateway.memory.known(keys), **(found or {})} if keys else {}
+    known = {**gateway.memory.find_known(keys), **(found or {})} if keys else {}
     await give_way(call.http.body)
     withheld: list[str] = []
     restored = restore_history(

@@ -123,7 +123,7 @@ async def _load_records(
     """Return the clients whose answers gave these ids, and the levels that those ended with."""
     keys, all_owners = _list_owner_keys(found), gateway.shared.owners
     if reading is not None:
-        owners = {**all_owners.known(keys), **await reading}
+        owners = {**all_owners.find_known(keys), **await reading}
     else:
         owners = await all_owners.get(keys) if keys else {}
     return {keys[key]: owner for key, owner in owners.items()}

@@ -37,12 +37,12 @@ from ..requests.realtime import serve_realtime
 from ..requests.request_id import HEADER, name_request
 from ..requests.requester import (
     AccessDenied,
-    RequesterChanged,
+    RequesterChange,
     RequesterCheck,
     check_site,
     guess_dialect,
     identify,
-    recognise,
+    recognise_requester,
 )
 from ..requests.routed_request import ClientRequest
 from ..requests.stored_calls import answer_stored_call
@@ -223,7 +223,7 @@ class App:
         gateway, head, writer = self.gateway, arrival.head, arrival.writer
         is_conversation = client_dialect is not None and head.method == "POST"
         if is_conversation:
-            requester, keys = await recognise(gateway, head)
+            requester, keys = await recognise_requester(gateway, head)
         else:
             requester = await find_uploader(gateway, head) or await identify(gateway, head)
             keys = None
@@ -239,7 +239,7 @@ class App:
         try:
             http = await arrival.read_body(gateway.config.server.max_body)
         except BodyProblem as problem:
-            with suppress(RequesterChanged):
+            with suppress(RequesterChange):
                 await RequesterCheck(gateway, head, requester, keys).finish()
             service = get_dialect(client_dialect or guess_dialect(head)).service()
             response = error_response(service, problem.status, str(problem))
