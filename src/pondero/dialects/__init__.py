@@ -1,6 +1,7 @@
 """One package for each dialect: how we call the API, and how its service behaves."""
 
 from .answer_fields import AnswerFields, AnswerOption, AnswerOptions
+from .conversation_marks import ConversationMarks
 from .dialect import (
     AcceptedRequest,
     AnswerContext,
@@ -56,6 +57,7 @@ from .prompt_cache import (
     find_cache_rules,
     load_cache_rules,
 )
+from .rate_limits import LimitNames, LimitUnit, RateLimit, RateLimitHeaders
 from .registry import COMMON, NAMES, get_dialect, guess_dialect
 from .schema_rules import OutputSupport, SchemaRules, ToolRules
 from .tool_forms import read_function
@@ -73,6 +75,7 @@ __all__ = [
     "CacheReport",
     "CacheRules",
     "Caller",
+    "ConversationMarks",
     "DepthPlaces",
     "Dialect",
     "EarlierAnswer",
@@ -84,6 +87,8 @@ __all__ = [
     "HostedTools",
     "Layer",
     "LevelTurns",
+    "LimitNames",
+    "LimitUnit",
     "MatchScore",
     "MediaRules",
     "MissReason",
@@ -99,6 +104,8 @@ __all__ = [
     "PromptCount",
     "PromptPrefix",
     "Quirks",
+    "RateLimit",
+    "RateLimitHeaders",
     "Rejected",
     "Repair",
     "ReplayIssue",

@@ -31,7 +31,7 @@ TOKENS = "tokens"
 _IN_MEMORY = "/dev/shm"  # noqa: S108 - the folder in it is private, with a name of its own
 _FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 _SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
-_BREAKERS = {"closed": 0, "probe_run": 1, "open": 2}
+_BREAKERS = {"closed": 0, "probing": 1, "open": 2, "paused": 3}
 M = TypeVar("M", Counter, Histogram)
 _KINDS = ("input", "cache_read", "cache_write", "output", "thinking")
 
@@ -60,6 +60,14 @@ class Metrics:
             "dial", "Levels that were not sent as asked", "model key why"
         )
         self._purposes = counter("purposes", "Requests by purpose", "purpose key")
+        self._of_deployment = counter(
+            "deployment_requests",
+            "Requests that one of several deployments answered",
+            "deployment model status end",
+        )
+        self._tokens_of_deployment = counter(
+            "deployment_tokens", "Tokens that one of several deployments took", "deployment model"
+        )
         places = "route model level key"
         self._answers = counter("answers", "Answers at each level", places)
         self._exhausted = counter("exhausted", "Answers that were all thinking", places)
@@ -92,7 +100,7 @@ class Metrics:
         )
         self._breaker = Gauge(
             "pondero_breaker",
-            "Whether a deployment rests: 0 closed, 1 probing, 2 open",
+            "Whether a deployment rests: 0 closed, 1 probing, 2 open, 3 paused by its service",
             ["deployment"],
             registry=self._registry,
             multiprocess_mode="livemax",
@@ -120,6 +128,8 @@ class Metrics:
             self._find_series(self._levels_changed, model, key, receipt.why).inc()
         if receipt.purpose is not None:
             self._find_series(self._purposes, receipt.purpose, key).inc()
+        if receipt.deployment is not None:
+            self._count_deployment(receipt, model)
         if receipt.end == "done" and receipt.sent is not None:
             self._count_answer(receipt, model)
         self._find_series(self._seconds, model, receipt.road).observe(receipt.seconds)
@@ -128,6 +138,12 @@ class Metrics:
         self._update_breakers()
         self._count_tasks()
         self._count_lost()
+
+    def _count_deployment(self, receipt: Receipt, model: str) -> None:
+        name = receipt.deployment
+        self._find_series(self._of_deployment, name, model, receipt.status, receipt.end).inc()
+        if tokens := receipt.usage.known_total:
+            self._find_series(self._tokens_of_deployment, name, model).inc(tokens)
 
     def _count_answer(self, receipt: Receipt, model: str) -> None:
         place = (receipt.route or "", model, _level(receipt.sent), receipt.key)

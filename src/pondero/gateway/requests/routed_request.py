@@ -1,6 +1,7 @@
 """A conversation before a model is chosen, and the steps that lead there."""
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,6 +13,7 @@ from ...errors import PermissionDenied
 from ...thinking import Plan, Policy, RequestParameters
 from ..config.model import GatewayKey, GatewayRoute, LevelRules
 from ..config.routing import ResolvedRoute, allows
+from ..deployments.conversation import Conversation, find_conversation
 from ..levels.level_rules import AppliedLevel, RequestedLevel, parse_requested_level
 from ..purposes.rules import RequestPurpose, find_rule, recognise_purpose
 from ..server.context import GatewayContext, Requester
@@ -77,7 +79,8 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
     ``is_wrapped``: ``call`` has the request alone, without the wrapping that its answer needs.
     ``stored_level``: that of the stored conversation which this request continues. ``purpose``:
     what it is for, and the rule for such requests. ``is_retry``: an earlier answer was all
-    thinking; ``lowered_to``: the highest level for this one.
+    thinking; ``lowered_to``: the highest level for this one. ``conversation``: what keeps it on one
+    of several deployments; None if its models have no several.
     """
 
     call: ClientRequest
@@ -98,6 +101,7 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
     purpose: RequestPurpose = RequestPurpose()
     lowered_to: str | None = None
     is_retry: bool = False
+    conversation: Conversation | None = None
 
     @property
     def is_limited(self) -> bool:
@@ -232,7 +236,11 @@ async def parse_and_route(
         purpose, resolved = find_rule(gateway.routing, purpose, resolved, call.requester.key)
     level = read_level(call, parsed, resolved)  # ``make_attempt`` applies the rules of each model
     sent = as_functions(service, parsed.request, resolved.entries)
-    request, turns, envelopes, withheld = await restore(gateway, replace(call, http=http), sent)
+    conversation = find_conversation(
+        call.http, parsed.request, service, client=call.requester.id, entries=resolved.entries
+    )
+    restored = await restore(gateway, replace(call, http=http), sent, conversation)
+    request, turns, envelopes, withheld, conversation = restored
     request = as_functions(service, request, resolved.entries)  # now the answers' makers are known
     routed = RoutedRequest(
         call=call,
@@ -247,6 +255,7 @@ async def parse_and_route(
         withheld=withheld,
         is_wrapped=is_wrapped,
         purpose=purpose,
+        conversation=conversation,
     )
     _check_presets(routed)
     if routed.is_limited:
@@ -297,19 +306,36 @@ def _check_presets(routed: RoutedRequest) -> None:
         raise PermissionDenied(message, status=403)
 
 
-async def restore(
-    gateway: GatewayContext, call: ClientRequest, request: Request
-) -> tuple[Request, tuple[ClientTurn, ...], ClientEnvelopes, tuple[str, ...]]:
-    """Return the request with its answers restored (envelopes, answer cache), and those as sent.
+class RestoredRequest(NamedTuple):
+    """A request with its answers restored (envelopes, answer cache), and those as sent.
 
-    Also returns the client's envelopes, for the answer, and the answers whose signatures are
-    withheld.
+    ``envelopes`` are the client's, for the answer; ``withheld`` the answers whose signatures are
+    withheld; ``conversation`` has the homes that are known.
     """
+
+    request: Request
+    turns: tuple[ClientTurn, ...]
+    envelopes: ClientEnvelopes
+    withheld: tuple[str, ...]
+    conversation: Conversation | None
+
+
+async def restore(
+    gateway: GatewayContext,
+    call: ClientRequest,
+    request: Request,
+    conversation: Conversation | None = None,
+) -> RestoredRequest:
+    """Restore the answers in a request; what that needs is read at once."""
     client = call.requester.id
     envelopes = await gateway.envelopes.make_envelopes(client, call.http.body)
     turns = split_turns(request.messages)
     keys = cache_keys(request, client=client, turns=turns)
+    if conversation is not None:
+        keys += conversation.keys.values()
     found = await gateway.memory.get(keys) if keys else {}
+    if conversation is not None:
+        conversation = conversation.with_found(found)
     withheld: list[str] = []
     restored = restore_history(
         request,
@@ -320,4 +346,4 @@ async def restore(
         turns=turns,
         withheld=withheld,
     )
-    return restored, tuple(turns), envelopes, tuple(withheld)
+    return RestoredRequest(restored, tuple(turns), envelopes, tuple(withheld), conversation)

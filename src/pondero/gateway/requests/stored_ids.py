@@ -10,9 +10,11 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from ...catalog import ModelEntry
 from ...dialects import Rejected, StoredId, StoredIds
 from ...errors import PermissionDenied
 from ...exchange import Exchange
+from ..deployments.stored_homes import stay_at_home
 from ..levels.stated_depth import find_last_level
 from ..server.context import GatewayContext
 from .portability import is_same_dialect
@@ -39,7 +41,9 @@ async def check_stored_ids(gateway: GatewayContext, routed: RoutedRequest) -> Ro
     if not any(entry.provider.dialect == dialect for entry in routed.resolved.entries):
         return routed  # no other API is sent such an id
     key = routed.call.requester.key
-    records = await _load_records(gateway, found)
+    records, homes = await _load_records(gateway, found, homes=routed.conversation is not None)
+    if homes:
+        routed = stay_at_home(gateway, routed, homes)
     if key is not None and not key.account_state:
         _check_owners(routed, rules, found, records)
     _check_prompts(routed, found)
@@ -98,11 +102,20 @@ def _is_plain(each: StoredId) -> bool:
     return each.may_be_dropped or each.is_shared or each.has_content
 
 
-async def _load_records(gateway: GatewayContext, found: Iterable[StoredId]) -> dict[str, bytes]:
-    """Return the clients whose answers gave these ids, and the levels that those ended with."""
-    keys = {_make_owner_key(each.id): each.id for each in found if not each.of_account}
-    owners = await gateway.shared.owners.get(keys) if keys else {}
-    return {keys[key]: owner for key, owner in owners.items()}
+async def _load_records(
+    gateway: GatewayContext, found: Iterable[StoredId], *, homes: bool
+) -> tuple[dict[str, bytes], dict[str, str]]:
+    """Return the clients whose answers gave these ids, and the levels that those ended with.
+
+    ``homes``: also return the models that gave them, as routes name these.
+    """
+    ids = [each.id for each in found if not each.of_account]
+    keys = {_make_owner_key(id): id for id in ids}
+    places = {_make_home_key(id): id for id in ids} if homes else {}
+    known = await gateway.shared.owners.get([*keys, *places]) if keys else {}
+    owners = {keys[key]: owner for key, owner in known.items() if key in keys}
+    homes_of = {places[key]: _read_home(home).entry for key, home in known.items() if key in places}
+    return owners, homes_of
 
 
 class GivenIdRecorder:
@@ -122,7 +135,11 @@ class GivenIdRecorder:
         rules = routed.service.stored_ids
         has_levels = rules is not None and bool(rules.levels_at)
         level = _describe_level(routed, exchange) if has_levels else b""
-        forwards = rules is not None and rules.forward is not None and home is not None
+        # Of several deployments, only the one that gave an id knows it.
+        is_placed = rules is not None and home is not None and routed.conversation is not None
+        forwards = is_placed or (
+            rules is not None and rules.forward is not None and home is not None
+        )
         needed = (
             forwards
             or routed.call.requester.key is not None
@@ -171,6 +188,11 @@ class GivenIdRecorder:
             await gateway.shared.owners.put(records)
 
 
+def name_home(entry: ModelEntry) -> str:
+    """Return the name of a model that has what its answers' ids name, as routes name it."""
+    return f"{entry.deployment}:{entry.model}" if entry.deployment else entry.id
+
+
 class StoredHome(NamedTuple):
     """Who was given an id, by which model, and under which name of the gateway's."""
 
@@ -183,7 +205,11 @@ async def find_home(gateway: GatewayContext, id: str) -> StoredHome | None:
     """Return where a stored thing is; None if no answer gave its id."""
     key = _make_home_key(id)
     found = (await gateway.shared.owners.get([key])).get(key)
-    return None if found is None else StoredHome(*found.decode().split(_END.decode(), 2))
+    return None if found is None else _read_home(found)
+
+
+def _read_home(record: bytes) -> StoredHome:
+    return StoredHome(*record.decode().split(_END.decode(), 2))
 
 
 def _describe_level(routed: RoutedRequest, exchange: Exchange) -> bytes:
