@@ -196,7 +196,8 @@ def make_gateway(
     for each in deployments:
         monkeypatch.setenv(f"KEY_{each.name.upper()}", f"key-of-{each.name}")
     to = fields.pop("to", tuple(f"{each.name}:{model}" for each in deployments))
-    route = GatewayRoute(match="pool", to=to, retries=fields.pop("retries", 0), **fields)
+    match = fields.pop("match", "pool")
+    route = GatewayRoute(match=match, to=to, retries=fields.pop("retries", 0), **fields)
     server = ServerConfig(ledger="off", log="off")
     config = GatewayConfig(server=server, routes=(route,), deployments=deployments)
     gateway = GatewayContext(config, service, shared=shared or make_state(server, service.clock))
