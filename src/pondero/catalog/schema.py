@@ -134,7 +134,7 @@ BoundTo = Literal["organisation", "region", "cloud", "none"]
 
 
 class SignatureBinding(_Row, frozen=True, kw_only=True):
-    """What a provider's signatures are bound to, beside the model.
+    """What a provider's signatures are bound to, besides the model.
 
     ``organisation``: the account behind the key; ``region``: the address, such as an Azure
     resource; ``cloud``: the provider as a whole; ``none``: other providers of the maker take them

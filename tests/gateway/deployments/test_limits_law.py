@@ -60,7 +60,7 @@ class Judge(FourAccounts):
         self.asked.append((account.name, self.clock()))
         until = self.step + (self.pauses.pop() if self.pauses else 0)
         self.thinking += 1
-        while self.step < until:
+        while self.step < until:  # noqa: ASYNC110 - every step of the loop is an interleaving
             await asyncio.sleep(0)
         self.thinking -= 1
 
@@ -101,7 +101,7 @@ async def play(states: list[SharedState], service: Judge, steps, limits, tokens,
     running: list[asyncio.Task[int]] = []
     for number, (gap, replica, pauses) in enumerate(steps):
         if gap:  # no time passes between a reservation and the request
-            while sum(not each.done() for each in running) > service.thinking:
+            while sum(not each.done() for each in running) > service.thinking:  # noqa: ASYNC110
                 await asyncio.sleep(0)
         service.clock.now += gap
         service.step = number

@@ -35,7 +35,7 @@ class AccountLoad:
         self.placed: float = placed
 
     def begin(self, tokens: int) -> None:
-        """Count a request that is sent now, with so many tokens at most."""
+        """Count a request that is sent now, with at most this number of tokens."""
         self.in_flight += 1
         for seen in self._limits.values():
             seen.left -= 1 if seen.unit == "requests" else tokens

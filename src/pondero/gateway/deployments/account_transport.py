@@ -23,7 +23,7 @@ _numbers = count()
 
 
 class _Lack(Struct, frozen=True):
-    """No room, for so many seconds; ``may_end_early``: a running request may take less."""
+    """How long there is no room; ``may_end_early``: a running request may take less."""
 
     seconds: float
     may_end_early: bool = False
@@ -32,8 +32,8 @@ class _Lack(Struct, frozen=True):
 class AccountTransport:
     """A transport that keeps the limits of one account; ``release`` after the last answer.
 
-    Before each request its most is reserved, in the state that all replicas share, and afterwards
-    that is replaced by what it took. ``patience``: seconds to wait for room.
+    Before each request its most is reserved, in the state that all replicas share. Afterwards the
+    actual use replaces it. ``patience``: seconds to wait for room.
     """
 
     needs_key = True

@@ -18,7 +18,7 @@ from ..quotas.usage_counter import UsageCounter
 from ..state.breakers import REST
 from .account_load import MANY, AccountLoad
 from .conversation import Conversation
-from .placement import HOME_PATIENCE, Candidate, Order, order_deployments
+from .placement import HOME_PATIENCE, Order, PlacementOption, order_deployments
 
 LAST_PATIENCE = 5.0
 """Seconds that a request waits for room if no other deployment is left to ask."""
@@ -47,7 +47,7 @@ class Pauses(Protocol):
         ...
 
 
-class Turn(Struct, frozen=True):
+class ModelTurn(Struct, frozen=True):
     """A model to ask. ``patience``: seconds to wait for room; ``is_last``: of its deployments."""
 
     entry: ModelEntry
@@ -82,6 +82,8 @@ class Accounts:
         """Use these accounts from now on; one that was known keeps its load."""
         self._deployments = {each.name: each for each in deployments}
         self._quotas = {each.name: _list_quotas(each) for each in deployments}
+        known = {name: load for name, load in self._loads.items() if name in self._deployments}
+        self._loads = known
         shares = [
             self._loads[each.name].placed / each.weight
             for each in deployments
@@ -107,15 +109,15 @@ class Accounts:
         conversation: Conversation | None,
         *,
         counter: UsageCounter,
-    ) -> list[Turn]:
+    ) -> list[ModelTurn]:
         """Return the models in the order to ask them, deployments of the same one together."""
         groups: dict[tuple[str, str], list[ModelEntry]] = {}
         for entry in entries:
             groups.setdefault((entry.provider.name, entry.model), []).append(entry)
-        turns: list[Turn] = []
+        turns: list[ModelTurn] = []
         for group in groups.values():
             if len(group) == 1:
-                turns.append(Turn(group[0]))
+                turns.append(ModelTurn(group[0]))
                 continue
             home = conversation.find_home(group[0]) if conversation is not None else None
             candidates = [self._describe(entry, counter) for entry in group]
@@ -123,14 +125,14 @@ class Accounts:
             turns += self._take_turns(order, home)
         return turns
 
-    def _take_turns(self, order: Order, home: str | None) -> list[Turn]:
-        """Return the turns of an order, and count a conversation that is placed anew."""
+    def _take_turns(self, order: Order, home: str | None) -> list[ModelTurn]:
+        """Return the turns of an order, and count a conversation that is new there."""
         candidates = order.candidates
         if order.placed:
             self._note_placed(candidates)
         last = len(candidates) - 1
         return [
-            Turn(
+            ModelTurn(
                 each.entry,
                 HOME_PATIENCE if each.entry.deployment == home else 0.0,
                 is_last=at == last,
@@ -138,7 +140,7 @@ class Accounts:
             for at, each in enumerate(candidates)
         ]
 
-    def _note_placed(self, candidates: Sequence[Candidate]) -> None:
+    def _note_placed(self, candidates: Sequence[PlacementOption]) -> None:
         first = candidates[0]
         load = self.load(first.entry.deployment)
         load.placed += 1
@@ -151,14 +153,14 @@ class Accounts:
             for known in self._loads.values():
                 known.placed /= 2
 
-    def _describe(self, entry: ModelEntry, counter: UsageCounter) -> Candidate:
+    def _describe(self, entry: ModelEntry, counter: UsageCounter) -> PlacementOption:
         name = entry.deployment
         deployment = self._deployments.get(name)
         weight = deployment.weight if deployment is not None else 1.0
         load, quotas = self.load(name), self.quotas(name)
         used = counter.recent_use(quotas) if quotas else []
         shares = [taken / each.most for taken, each in zip(used, quotas, strict=True)]
-        return Candidate(
+        return PlacementOption(
             entry,
             weight=weight,
             use=max([load.find_use(), *shares]),
@@ -177,7 +179,7 @@ class Accounts:
         return self._pauses.find_pause(entry.deployment) if entry.deployment else 0.0
 
     async def note_failure(self, entry: ModelEntry, error: PonderoError) -> None:
-        """Pause an account whose service asks for it, or whose key or money is gone."""
+        """Pause an account whose service asks for it, or whose key or credit is rejected."""
         if not entry.deployment or not isinstance(error, ServiceError):
             return
         if isinstance(error, AccountFull):
@@ -198,7 +200,7 @@ class Accounts:
         )
 
 
-def find_soonest(full: Sequence[tuple[Turn, AccountFull]]) -> list[Turn]:
+def find_soonest(full: Sequence[tuple[ModelTurn, AccountFull]]) -> list[ModelTurn]:
     """Return the deployment that has room soonest, to wait for it; nothing if that takes long."""
     turn, error = min(full, key=lambda each: each[1].retry_after or 0.0)
     if turn.patience >= LAST_PATIENCE or (error.retry_after or 0.0) > LAST_PATIENCE:

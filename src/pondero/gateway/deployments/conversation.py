@@ -1,7 +1,7 @@
 """Recognises a conversation, so that it stays on the account that has its cache and signatures.
 
-By what the client sends for it, else by its beginning. Either is bound to the client: nobody can
-move the conversations of another key.
+The client's own mark of it comes first, else its beginning. Either is bound to the client, so that
+no key can move the conversations of another.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ from ...canon import (
 from ...catalog import ModelEntry
 from ...dialects import Service
 
-_HEADERS = ("x-session-id", "x-session-affinity")  # opencode 1.18, and whoever has none of its own
+_HEADERS = ("x-session-id", "x-session-affinity")  # opencode 1.18; for every client
 _FIELDS = get_decoder(dict[str, Raw])
 _LONGEST = 512  # characters of a name of a conversation
 _BEGINNING = 65_536  # characters of each text of a first question

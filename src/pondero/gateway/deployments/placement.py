@@ -15,7 +15,7 @@ HOME_PATIENCE = 3.0
 """Seconds that a conversation waits for room at its home: a move costs its cache."""
 
 
-class Candidate(Struct, frozen=True):
+class PlacementOption(Struct, frozen=True):
     """A deployment that may be asked.
 
     ``use``: the used share of its limits. ``share``: conversations and requests it has, per
@@ -37,12 +37,12 @@ class Candidate(Struct, frozen=True):
 class Order(Struct, frozen=True):
     """The deployments of one model in the order to ask them; ``placed``: the first is new there."""
 
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[PlacementOption, ...]
     placed: bool = False
 
 
 def order_deployments(
-    candidates: Sequence[Candidate],
+    candidates: Sequence[PlacementOption],
     balance: Balance,
     home: str | None,
     *,
@@ -64,7 +64,7 @@ def order_deployments(
     return Order((first, *_rank(others)), placed=True)
 
 
-def choose(usable: Sequence[Candidate], chance: Callable[[], float]) -> Candidate:
+def choose(usable: Sequence[PlacementOption], chance: Callable[[], float]) -> PlacementOption:
     """Return the better of two, each drawn by weight: nearly as good as the best of all."""
     first = _draw(usable, chance())
     rest = [each for each in usable if each is not first]
@@ -74,7 +74,7 @@ def choose(usable: Sequence[Candidate], chance: Callable[[], float]) -> Candidat
     return min(first, second, key=lambda each: each.rank)
 
 
-def _draw(candidates: Sequence[Candidate], chance: float) -> Candidate:
+def _draw(candidates: Sequence[PlacementOption], chance: float) -> PlacementOption:
     """Return one of them, in proportion to their weights."""
     left = chance * sum(each.weight for each in candidates)
     for each in candidates:
@@ -84,5 +84,5 @@ def _draw(candidates: Sequence[Candidate], chance: float) -> Candidate:
     return candidates[-1]
 
 
-def _rank(candidates: Iterable[Candidate]) -> list[Candidate]:
+def _rank(candidates: Iterable[PlacementOption]) -> list[PlacementOption]:
     return sorted(candidates, key=lambda each: (each.wait, each.rank))

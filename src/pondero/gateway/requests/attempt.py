@@ -14,7 +14,7 @@ from ...catalog import ModelEntry
 from ...errors import PonderoError
 from ...exchange import AsyncTransport, Exchange, find_emulator
 from ...thinking import Adjustment
-from ..deployments.accounts import Turn
+from ..deployments.accounts import ModelTurn
 from ..levels.level_plan import plan_attempt
 from ..levels.level_rules import AppliedLevel
 from ..levels.stored_level import check_stored_level
@@ -96,11 +96,11 @@ class Attempt(Struct, frozen=True, kw_only=True):
     exchange: Exchange
     level: AppliedLevel
     path: Path
-    turn: Turn
+    turn: ModelTurn
 
 
 def make_attempt(
-    gateway: GatewayContext, routed: RoutedRequest, entry: ModelEntry, turn: Turn | None = None
+    gateway: GatewayContext, routed: RoutedRequest, entry: ModelEntry, turn: ModelTurn | None = None
 ) -> Attempt:
     """Return the request to one model; raises UsageError if the model cannot be asked so."""
     level, plan = plan_attempt(routed, entry)
@@ -120,7 +120,7 @@ def make_attempt(
     exchange = drop_thinking_edits(exchange, entry)
     exchange = leave_out_askers(limit_tools(exchange, routed, entry), routed, entry)
     check_stored_level(exchange, routed, entry, level)
-    turn = turn or Turn(entry)
+    turn = turn or ModelTurn(entry)
     return Attempt(entry=entry, exchange=exchange, level=level, path=path, turn=turn)
 
 

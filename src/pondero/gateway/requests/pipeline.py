@@ -11,7 +11,7 @@ from ...errors import Overloaded, PonderoError, ServiceError
 from ...exchange import is_deployment_fault, is_fallback_error
 from ..answers.delivery import deliver
 from ..answers.response_writer import ResponseWriter
-from ..deployments.accounts import AccountFull, Turn, find_soonest
+from ..deployments.accounts import AccountFull, ModelTurn, find_soonest
 from ..levels.level_window import keep_level_window
 from ..observability.request_record import RequestRecord
 from ..quotas.admission import admit
@@ -80,7 +80,7 @@ async def _attempt_in_order(
     )
     # Without another target a pause gains nothing: the client gets the service's own error.
     has_others = len(turns) > 1
-    full: list[tuple[Turn, AccountFull]] = []
+    full: list[tuple[ModelTurn, AccountFull]] = []
     while turns:
         turn = turns.pop(0)
         entry = turn.entry
@@ -105,7 +105,7 @@ async def _attempt_in_order(
 async def _attempt(
     gateway: GatewayContext,
     routed: RoutedRequest,
-    turn: Turn,
+    turn: ModelTurn,
     writer: ResponseWriter,
     record: RequestRecord,
 ) -> PonderoError | None:

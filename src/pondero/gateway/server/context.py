@@ -31,7 +31,7 @@ from ..answers.response_writer import ClientWatch
 from ..config.model import GatewayConfig, GatewayKey, GatewayRoute
 from ..config.routing import Routing
 from ..config.secrets import find_provider_key, find_provider_url
-from ..deployments.accounts import Accounts, Turn
+from ..deployments.accounts import Accounts, ModelTurn
 from ..deployments.conversation import Conversation
 from ..observability.dial_watch import DialWatch
 from ..observability.feed import Feed
@@ -133,11 +133,11 @@ class GatewayContext:
         entries: Sequence[ModelEntry],
         messages: Sequence[Message],
         conversation: Conversation | None,
-    ) -> list[Turn]:
+    ) -> list[ModelTurn]:
         """Return the models in the order to ask them, with the deployments of each balanced."""
         ordered = self.sort_models(entries, messages)
         if conversation is None:
-            return list(map(Turn, ordered))
+            return list(map(ModelTurn, ordered))
         conversation = conversation.with_last(messages)
         balance = (route or _USUAL).balance
         return self.accounts.order(ordered, balance, conversation, counter=self.state)
