@@ -10,6 +10,7 @@ from ...catalog import Lookup
 from ...errors import BadConfig
 from ...store import config_folder, list_saved_keys, load_toml
 from .deployment_section import read_deployments
+from .hook_section import read_hooks
 from .key_section import read_keys
 from .model import (
     GatewayConfig,
@@ -141,7 +142,7 @@ def _is_ready(provider: catalog.Provider, own: ProviderOverride, saved: frozense
 _SIGNERS = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE")  # where botocore finds the signing key
 
 
-_SECTIONS = ("server", "route", "rule", "alerts", "provider", "deployment", "key")
+_SECTIONS = ("server", "route", "rule", "alerts", "provider", "deployment", "key", "hook")
 
 
 def _read(rows: ConfigRows, path: Path) -> GatewayConfig:
@@ -155,6 +156,7 @@ def _read(rows: ConfigRows, path: Path) -> GatewayConfig:
         deployments=rows.deployments,
         rules=read_rules(rows, routes),
         alerts=read_alerts(rows),
+        hooks=read_hooks(rows),
         providers=read_providers(rows),
         keys=read_keys(rows, routes),
         path=path,
