@@ -1,6 +1,7 @@
 """One package for each dialect: how we call the API, and how its service behaves."""
 
 from .answer_fields import AnswerFields, AnswerOption, AnswerOptions
+from .conversation_marks import ConversationMarks
 from .dialect import (
     AcceptedRequest,
     AnswerContext,
@@ -78,6 +79,7 @@ from .prompt_cache import (
     find_cache_rules,
     load_cache_rules,
 )
+from .rate_limits import LimitNames, LimitUnit, RateLimit, RateLimitHeaders
 from .registry import COMMON, NAMES, get_dialect, guess_dialect
 from .schema_rules import OutputSupport, SchemaRules, ToolRules
 from .tool_forms import read_function
@@ -100,6 +102,7 @@ __all__ = [
     "CacheReport",
     "CacheRules",
     "Caller",
+    "ConversationMarks",
     "DepthPlaces",
     "Dialect",
     "EarlierAnswer",
@@ -114,6 +117,8 @@ __all__ = [
     "HostedTools",
     "Layer",
     "LevelTurns",
+    "LimitNames",
+    "LimitUnit",
     "MatchScore",
     "MediaRules",
     "MissReason",
@@ -129,6 +134,8 @@ __all__ = [
     "PromptCount",
     "PromptPrefix",
     "Quirks",
+    "RateLimit",
+    "RateLimitHeaders",
     "Rejected",
     "Repair",
     "ReplayIssue",

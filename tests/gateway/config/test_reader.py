@@ -12,6 +12,7 @@ from pondero.errors import BadConfig
 from pondero.gateway.config.examples import EXAMPLES
 from pondero.gateway.config.model import (
     AlertsConfig,
+    Deployment,
     GatewayConfig,
     GatewayKey,
     GatewayRoute,
@@ -219,6 +220,7 @@ def test_the_cure_of_every_setting_is_known():
         PurposeRule,
         RuleMatch,
         AlertsConfig,
+        Deployment,
         HookConfig,
     )
     fields = {field for kind in kinds for field in kind.__struct_fields__}

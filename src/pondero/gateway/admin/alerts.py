@@ -9,6 +9,7 @@ from ...errors import StoreError
 from ..observability.ledger_database import LedgerDatabase
 from ..quotas.quota import BILLION, Quota, find_quotas
 from ..server.context import GatewayContext
+from ..state.breakers import PAUSED
 
 NEARLY = 0.8
 """The share of a budget from which there is an alert."""
@@ -76,7 +77,9 @@ def _describe(quota: Quota, taken: int) -> str:
 async def _find_failing(gateway: GatewayContext) -> list[Alert]:
     """Return the models that are paused after failures, or of which many requests fail."""
     texts = {
-        name: "paused after repeated failures"
+        name: "paused, as its service asked"
+        if state == PAUSED
+        else "paused after repeated failures"
         for name, state in gateway.breakers.states().items()
         if state != "closed"
     }

@@ -27,6 +27,7 @@ Count = Annotated[int, Meta(ge=1)]
 MOST_COST = 1e9
 """Maximum dollars of a budget; the counters are whole numbers of a billionth."""
 Amount = Annotated[float, Meta(gt=0, le=MOST_COST)]
+Weight = Annotated[float, Meta(gt=0, le=1e6)]
 Seconds = Annotated[float, Meta(ge=0, le=10 * 365 * 86_400)]
 _YEARS = range(2000, 9999)  # of an expiry: every time zone can show it
 
@@ -77,13 +78,18 @@ class RateLimitRule(Struct, frozen=True, forbid_unknown_fields=True):
         return self.requests is not None or self.tokens is not None
 
 
+Balance = Literal["sticky", "order", "spread"]
+"""``sticky``: a conversation stays where it is; ``order``: one after another."""
+
+
 class GatewayRoute(Struct, frozen=True, forbid_unknown_fields=True):
     """The models for requests whose model name matches ``match``, a name or a glob.
 
     ``to``: models in order of preference; ``retries``: per model, before the next. ``strict``:
     reject a request instead of adjusting it. ``show``: where the Chat API puts thinking. ``budget``
     and ``limit`` apply to all requests on this route together. ``on_exhausted``: whether an answer
-    that is all thinking is asked for again, with more room or one level lower.
+    that is all thinking is asked for again, with more room or one level lower. ``balance``: how
+    requests are shared by several deployments of one model.
     """
 
     match: Annotated[str, Meta(min_length=1)]
@@ -95,6 +101,7 @@ class GatewayRoute(Struct, frozen=True, forbid_unknown_fields=True):
     budget: SpendBudget | None = None
     limit: RateLimitRule | None = None
     on_exhausted: Literal["retry", "tell"] = "tell"
+    balance: Balance = "sticky"
 
 
 class RuleMatch(Struct, frozen=True, forbid_unknown_fields=True):
@@ -129,6 +136,21 @@ class ProviderOverride(Struct, frozen=True, forbid_unknown_fields=True):
 
     url: str | None = None
     key: str | None = None
+
+
+class Deployment(Struct, frozen=True, forbid_unknown_fields=True):
+    """One of several accounts, regions or machines that serve a provider's models.
+
+    ``key`` is a reference, and ``url`` an address, in place of the provider's usual ones. New
+    conversations are shared in proportion to ``weight``. ``limit`` is what the account has.
+    """
+
+    name: str
+    provider: str
+    key: str | None = None
+    url: str | None = None
+    weight: Weight = 1.0
+    limit: RateLimitRule | None = None
 
 
 class GatewayKey(Struct, frozen=True, forbid_unknown_fields=True):
@@ -233,6 +255,7 @@ class GatewayConfig(Struct, frozen=True):
     rules: tuple[PurposeRule, ...] = ()
     alerts: AlertsConfig = AlertsConfig()
     endpoints: tuple[EndpointRoute, ...] = ()
+    deployments: tuple[Deployment, ...] = ()
     hooks: tuple[HookConfig, ...] = ()
 
     @property

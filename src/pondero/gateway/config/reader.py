@@ -9,6 +9,7 @@ from ... import catalog
 from ...catalog import Lookup
 from ...errors import BadConfig
 from ...store import config_folder, list_saved_keys, load_toml
+from .deployment_section import read_deployments
 from .endpoint_section import read_endpoints
 from .hook_section import read_hooks
 from .key_section import read_keys
@@ -88,6 +89,10 @@ def check_sharing(config: GatewayConfig) -> None:
     """Raise BadConfig if each of several processes would count a quota alone."""
     if config.server.workers == 1 or config.server.state != "memory":
         return
+    for number, each in enumerate(config.deployments):
+        if each.limit is not None:
+            place = locate(config, "deployment", number, "limit")
+            raise BadConfig(_describe_unshared(config, place, each.name))
     rows: tuple[tuple[str, int, str, GatewayKey | GatewayRoute], ...] = (
         *(("key", number, key.name, key) for number, key in enumerate(config.keys)),
         *(("route", number, each.match, each) for number, each in enumerate(config.routes)),
@@ -95,11 +100,14 @@ def check_sharing(config: GatewayConfig) -> None:
     for table, number, name, row in rows:
         if row.limit or row.budget:
             where = locate(config, table, number, "limit" if row.limit else "budget")
-            message = (
-                f"{where}{config.server.workers} workers would each count alone what bounds "
-                f'{name!r}; share a state in {config.path or FILE}: state = "redis://host:6379/0"'
-            )
-            raise BadConfig(message)
+            raise BadConfig(_describe_unshared(config, where, name))
+
+
+def _describe_unshared(config: GatewayConfig, where: str, name: str) -> str:
+    return (
+        f"{where}{config.server.workers} workers would each count alone what bounds "
+        f'{name!r}; share a state in {config.path or FILE}: state = "redis://host:6379/0"'
+    )
 
 
 def locate(config: GatewayConfig, *place: str | int) -> str:
@@ -135,16 +143,20 @@ def _is_ready(provider: catalog.Provider, own: ProviderOverride, saved: frozense
 _SIGNERS = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE")  # where botocore finds the signing key
 
 
-_SECTIONS = ("server", "route", "rule", "alerts", "provider", "key", "endpoint", "hook")
+_SECTIONS = (
+    *("server", "route", "rule", "alerts", "provider", "deployment", "key", "endpoint", "hook"),
+)
 
 
 def _read(rows: ConfigRows, path: Path) -> GatewayConfig:
     """Return the configuration in a file's rows; each section has a reader of its own."""
     rows.check_fields(rows.file.values, _SECTIONS, ())
+    rows.deployments = read_deployments(rows)
     routes = read_routes(rows)
     return GatewayConfig(
         server=read_server(rows),
         routes=routes,
+        deployments=rows.deployments,
         rules=read_rules(rows, routes),
         alerts=read_alerts(rows),
         hooks=read_hooks(rows),

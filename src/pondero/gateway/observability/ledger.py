@@ -37,7 +37,7 @@ COLUMNS = (
     *("why", "adjustments", "status", "ended", "finish", "verdict", "input", "cache_read"),
     *("cache_write", "output", "thinking", "cost", "tries", "stream", "first", "seconds"),
     *("offline", "estimated", "reason", "purpose", "route"),
-    *("first_try", "last_try", "first_answer", "endpoint", "units"),
+    *("first_try", "last_try", "first_answer", "endpoint", "units", "deployment"),
 )
 """The columns of a row, in the order of ``make_rows``."""
 _INSERT = (
@@ -267,6 +267,7 @@ def _row(receipt: Receipt, redactor: SecretRedactor) -> tuple[Any, ...]:
         receipt.first_answer,
         receipt.endpoint,
         receipt.units,
+        receipt.deployment,
     )
 
 

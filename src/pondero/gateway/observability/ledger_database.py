@@ -74,6 +74,7 @@ _MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "ALTER TABLE pondero_receipts ADD COLUMN endpoint TEXT",
         "ALTER TABLE pondero_receipts ADD COLUMN units TEXT",
     ),
+    ("ALTER TABLE pondero_receipts ADD COLUMN deployment TEXT",),
 )
 SCHEMA = Schema(_MIGRATIONS, "SELECT id FROM pondero_receipts LIMIT 1")
 

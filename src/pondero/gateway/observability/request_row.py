@@ -49,6 +49,7 @@ class RequestRow(Struct, frozen=True, kw_only=True):
     first_answer: float | None
     endpoint: str | None
     units: str | None
+    deployment: str | None
 
 
 class Phase(Struct, frozen=True):

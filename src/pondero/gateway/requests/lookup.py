@@ -14,6 +14,7 @@ from ...canon import Json
 from ...catalog import ModelEntry
 from ...dialects import Rejected, Service
 from ...errors import PonderoError
+from ..deployments.accounts import ModelTurn
 from ..levels.level_window import LevelReading, begin_level_window
 from ..quotas.admission import (
     Admission,
@@ -46,12 +47,13 @@ class AdmittedRequest(Struct, frozen=True):
     admission: Admission
     ready: ReadyAttempt | None = None
 
-    def begin_window(self, gateway: GatewayContext, entry: ModelEntry) -> LevelReading:
+    def begin_window(self, gateway: GatewayContext, turn: ModelTurn) -> LevelReading:
         """Return the attempt to ask a model, whose earlier levels are being read."""
         ready = self.ready
-        if ready is not None and ready.entry is entry and ready.routed is self.routed:
+        if ready is not None and ready.entry is turn.entry and ready.routed is self.routed:
             return ready.window
-        return begin_level_window(gateway, self.routed, make_attempt(gateway, self.routed, entry))
+        attempt = make_attempt(gateway, self.routed, turn.entry, turn)
+        return begin_level_window(gateway, self.routed, attempt)
 
 
 async def look_up(
@@ -148,6 +150,8 @@ async def _read_again(
 
 def _make_ready(gateway: GatewayContext, routed: RoutedRequest) -> ReadyAttempt | None:
     """Return the attempt to ask the first model, if levels of its conversation have to be read."""
+    if routed.conversation is not None:  # which of several deployments is asked is not known yet
+        return None
     entry = gateway.sort_models(routed.resolved.entries, routed.request.messages)[0]
     if not entry.takes_level_turns or not routed.turns:
         return None

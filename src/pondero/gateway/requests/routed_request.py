@@ -12,6 +12,7 @@ from ...errors import PermissionDenied
 from ...thinking import Plan, Policy, RequestParameters
 from ..config.model import GatewayKey, GatewayRoute, LevelRules
 from ..config.routing import ResolvedRoute, allows
+from ..deployments.conversation import Conversation, find_conversation
 from ..hooks.chain import HookedRequest
 from ..levels.level_rules import AppliedLevel, RequestedLevel, parse_requested_level
 from ..purposes.rules import RequestPurpose, find_rule, recognise_purpose
@@ -102,7 +103,8 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
     what it is for, and the rule for such requests. ``is_retry``: an earlier answer was all
     thinking; ``lowered_to``: the highest level for this one. ``hooked``: what its hooks made of it,
     if there are any; ``request`` has their changes. ``unread``: what ``read_history`` may restore
-    in addition.
+    in addition. ``conversation``: what keeps it on one of several deployments; None if none of its
+    models has several.
     """
 
     call: ClientRequest
@@ -123,6 +125,7 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
     purpose: RequestPurpose = RequestPurpose()
     lowered_to: str | None = None
     is_retry: bool = False
+    conversation: Conversation | None = None
     hooked: HookedRequest | None = None
     unread: UnreadHistory | None = None
 
@@ -283,7 +286,10 @@ async def parse_locally(
         purpose, resolved = find_rule(gateway.routing, purpose, resolved, call.requester.key)
     level = read_level(call, parsed, resolved)  # ``make_attempt`` applies the rules of each model
     sent = as_functions(service, parsed.request, resolved.entries)
-    past = await restore(gateway, replace(call, http=http), sent)
+    conversation = find_conversation(
+        call.http, parsed.request, service, client=call.requester.id, entries=resolved.entries
+    )
+    past = await restore(gateway, replace(call, http=http), sent, conversation=conversation)
     request = as_functions(service, past.request, resolved.entries)  # now their makers are known
     routed = RoutedRequest(
         call=call,
@@ -299,6 +305,7 @@ async def parse_locally(
         is_wrapped=is_wrapped,
         purpose=purpose,
         unread=past.unread,
+        conversation=past.conversation,
     )
     _check_presets(routed)
     if routed.is_limited:
@@ -356,7 +363,13 @@ async def read_history(
     unread = routed.unread
     if unread is None or not found:
         return routed
-    past = await restore(gateway, replace(routed.call, http=unread.http), unread.request, found)
+    past = await restore(
+        gateway,
+        replace(routed.call, http=unread.http),
+        unread.request,
+        found,
+        conversation=routed.conversation,
+    )
     return replace(
         routed,
         request=as_functions(routed.service, past.request, routed.resolved.entries),
@@ -364,14 +377,15 @@ async def read_history(
         envelopes=past.envelopes,
         withheld=past.withheld,
         unread=None,
+        conversation=past.conversation,
     )
 
 
 class RestoredRequest(Struct, frozen=True):
     """A request with its answers restored; ``turns`` are the answers as sent.
 
-    ``envelopes`` are those of the client, for the answer. ``withheld`` and ``unread`` are as in a
-    routed request.
+    ``envelopes`` are those of the client, for the answer. ``withheld``, ``unread`` and
+    ``conversation`` are as in a routed request.
     """
 
     request: Request
@@ -379,6 +393,7 @@ class RestoredRequest(Struct, frozen=True):
     envelopes: ClientEnvelopes
     withheld: tuple[str, ...]
     unread: UnreadHistory | None
+    conversation: Conversation | None
 
 
 async def restore(
@@ -386,6 +401,8 @@ async def restore(
     call: ClientRequest,
     request: Request,
     found: Mapping[str, bytes] | None = None,
+    *,
+    conversation: Conversation | None = None,
 ) -> RestoredRequest:
     """Return the request with its answers restored, from envelopes and the answer cache.
 
@@ -396,8 +413,12 @@ async def restore(
     memo = gateway.conversations
     turns = split_turns(request.messages, memo)
     keys = cache_keys(request, client=client, turns=turns, memo=memo)
+    if conversation is not None:
+        keys += conversation.keys.values()
     known = {**gateway.memory.find_known(keys), **(found or {})} if keys else {}
     await give_way(call.http.body)
+    if conversation is not None:
+        conversation = conversation.with_found(known)
     withheld: list[str] = []
     restored = restore_history(
         request,
@@ -415,4 +436,4 @@ async def restore(
         last = tuple(cache_keys(request, client=client, turns=turns[-1:]))
         newest = () if known.keys() & set(last) else last
         unread = UnreadHistory(missing, call.http, request, newest, bool(known))
-    return RestoredRequest(restored, tuple(turns), envelopes, tuple(withheld), unread)
+    return RestoredRequest(restored, tuple(turns), envelopes, tuple(withheld), unread, conversation)

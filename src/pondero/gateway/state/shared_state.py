@@ -43,8 +43,19 @@ class BreakerStore(Protocol):
         """End a probe that tells nothing about the deployment."""
         ...
 
+    async def pause(self, name: str, seconds: float) -> None:
+        """Pause an account, by the name of its deployment."""
+        ...
+
+    def find_pause(self, name: str) -> float:
+        """Return the seconds for which an account is paused, as this process last saw it."""
+        ...
+
     def states(self) -> dict[str, str]:
-        """Return the state of every deployment with recent failures."""
+        """Return the state of every deployment with recent failures, and of every paused account.
+
+        One of ``closed``, ``probing``, ``open`` and ``paused``.
+        """
         ...
 
 
