@@ -81,6 +81,7 @@ from .prompt_cache import (
 from .registry import COMMON, NAMES, get_dialect, guess_dialect
 from .schema_rules import OutputSupport, SchemaRules, ToolRules
 from .tool_forms import read_function
+from .turn_forms import TurnForm
 
 __all__ = [
     "COMMON",
@@ -148,6 +149,7 @@ __all__ = [
     "TagRule",
     "Told",
     "ToolRules",
+    "TurnForm",
     "add_answer_usages",
     "endpoint_names",
     "find_cache_rules",

@@ -167,10 +167,12 @@ class ServerConfig(Struct, frozen=True, forbid_unknown_fields=True):
     ``state`` is "memory" or a Redis address; ``ledger`` is "sqlite", "off" or a PostgreSQL
     address. Either may be a reference, because addresses may contain passwords.
     ``answer_cache_seconds`` and ``answer_cache_bytes`` limit the answers cached for clients that
-    drop signatures. ``on_state_loss``: whether requests are answered while Redis is unreachable.
-    ``max_upload``: bytes of a body that is not read into memory. ``log`` is "stderr", "off", or a
-    file. ``envelope_secret``: references of the secrets of
-    envelopes, the first makes them; empty: a secret of the gateway's own.
+    drop signatures; a quarter of the bytes, in the memory of each process, is for conversations
+    that were read, so that the next request costs only its new turns. ``on_state_loss``: whether
+    requests are answered while Redis is unreachable. ``max_upload``: bytes of a body that is not
+    read into memory. ``log`` is "stderr", "off", or a file.
+    ``envelope_secret``: references of the secrets of envelopes, the first makes them; empty: a
+    secret of the gateway's own.
     ``accept_plain_envelopes``: read envelopes of earlier versions, which anybody can write;
     "local": only of a client without a key.
     """

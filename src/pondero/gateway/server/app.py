@@ -35,7 +35,15 @@ from ..requests.read_request import (
 )
 from ..requests.realtime import serve_realtime
 from ..requests.request_id import HEADER, name_request
-from ..requests.requester import AccessDenied, check_site, guess_dialect, identify
+from ..requests.requester import (
+    AccessDenied,
+    RequesterChanged,
+    RequesterCheck,
+    check_site,
+    guess_dialect,
+    identify,
+    recognise,
+)
 from ..requests.routed_request import ClientRequest
 from ..requests.stored_calls import answer_stored_call
 from ..requests.token_count import count_prompt
@@ -213,7 +221,12 @@ class App:
 
     async def _answer_with_key(self, arrival: Arrival, client_dialect: str | None) -> None:
         gateway, head, writer = self.gateway, arrival.head, arrival.writer
-        requester = await find_uploader(gateway, head) or await identify(gateway, head)
+        is_conversation = client_dialect is not None and head.method == "POST"
+        if is_conversation:
+            requester, keys = await recognise(gateway, head)
+        else:
+            requester = await find_uploader(gateway, head) or await identify(gateway, head)
+            keys = None
         if self.seen.metrics is not None and urlsplit(head.url).path == "/metrics":
             _check_metrics_key(requester)
             await self._answer_unread(arrival, self.seen.metrics.page())
@@ -226,6 +239,8 @@ class App:
         try:
             http = await arrival.read_body(gateway.config.server.max_body)
         except BodyProblem as problem:
+            with suppress(RequesterChanged):
+                await RequesterCheck(gateway, head, requester, keys).finish()
             service = get_dialect(client_dialect or guess_dialect(head)).service()
             response = error_response(service, problem.status, str(problem))
             record = self._start_record(arrival, head, requester)
@@ -245,9 +260,13 @@ class App:
             record.finish()
             raise
         with gateway.watch.watch(writer, arrival.receive):
-            if client_dialect is not None and http.method == "POST":
+            if client_dialect is not None and is_conversation:
                 call = ClientRequest(
-                    id=arrival.id, client_dialect=client_dialect, http=http, requester=requester
+                    id=arrival.id,
+                    client_dialect=client_dialect,
+                    http=http,
+                    requester=requester,
+                    keys=keys,
                 )
                 await answer_request(gateway, call, writer)
             else:
