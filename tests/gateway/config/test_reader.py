@@ -21,6 +21,7 @@ from pondero.gateway.config.model import (
     RateLimitRule,
     RuleMatch,
     ServerConfig,
+    SignInConfig,
     SpendBudget,
     is_loopback,
 )
@@ -218,6 +219,7 @@ def test_the_cure_of_every_setting_is_known():
         PurposeRule,
         RuleMatch,
         AlertsConfig,
+        SignInConfig,
     )
     fields = {field for kind in kinds for field in kind.__struct_fields__}
 

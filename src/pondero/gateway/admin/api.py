@@ -16,9 +16,10 @@ from ..config.model import GatewayKey
 from ..quotas.quota import BILLION, Quota, find_quotas
 from ..quotas.quota_preview import find_lowered_limits
 from ..server.context import GatewayContext
+from ..sign_in.sign_in import SessionEnded, SignIn
 from ..state.redis_link import SharedStateLost
 from . import console
-from .access import check_origin, check_role, find_actor
+from .access import check_host, check_origin, check_role, find_actor, is_guarded
 from .actor import Actor, AdminCall
 from .alerts import find_alerts
 from .preview import list_served_names, preview
@@ -40,8 +41,9 @@ _LOWERED = 3  # models whose answers a budget shortens, as examples
 class Admin:
     """Answers requests to the admin API and the console."""
 
-    def __init__(self, gateway: GatewayContext) -> None:
+    def __init__(self, gateway: GatewayContext, sign_in: SignIn) -> None:
         self._gateway = gateway
+        self._sign_in = sign_in
 
     @staticmethod
     def serves(path: str) -> bool:
@@ -53,10 +55,17 @@ class Admin:
         with suppress(SharedStateLost):  # the keys and the use that are known are shown
             await self._gateway.shared.look()
         keys = await self._gateway.keys.all()
-        check_origin(http, self._gateway.config, keys)
-        if not path.startswith(f"{HOME}/"):
+        config = self._gateway.config
+        if self._sign_in.is_return(http, path):
+            check_host(http, config, keys)
+        else:
+            check_origin(http, config, keys)
+        if not path.startswith(f"{HOME}/") or self._sign_in.serves(path):
             return None
-        actor = find_actor(http, keys, self._gateway.now())
+        actor = await self._sign_in.find_actor(http)
+        if actor is None:
+            local = config.sign_in is None
+            actor = find_actor(http, keys, self._gateway.now(), allows_local=local)
         check_role(actor, http.method)
         return actor
 
@@ -71,14 +80,20 @@ class Admin:
     ) -> None:
         """Answer one request that ``check`` let in, of this actor from this address."""
         try:
+            if self._sign_in.serves(path):
+                await self._sign_in.answer(http, path, writer, address=address)
+                return
             if actor is None:
                 await writer.whole(_page(http, path))
                 return
             call = AdminCall(http, actor, address=address)
             if (stream := _STREAMS.get((http.method, path.removeprefix(f"{HOME}/")))) is not None:
-                await stream(self._gateway, call, writer)
+                async with self._sign_in.hold(http, actor):
+                    await stream(self._gateway, call, writer)
             else:
                 await writer.whole(await self._route(call, path))
+        except SessionEnded:
+            await writer.end()
         except (StoreError, SharedStateLost) as error:
             await writer.whole(_error(503, str(error)))
         except PonderoError as error:
@@ -103,7 +118,7 @@ class Admin:
 async def _list_keys(gateway: GatewayContext, _call: AdminCall) -> Json:
     every = await gateway.keys.all()
     rows = [await _describe_key(gateway, key) for key in every]
-    return {"keys": rows, "guarded": any(key.admin for key in every)}
+    return {"keys": rows, "guarded": is_guarded(gateway.config, every)}
 
 
 async def _describe_key(gateway: GatewayContext, key: GatewayKey) -> Json:
@@ -181,6 +196,10 @@ async def _list_alerts(gateway: GatewayContext, _call: AdminCall) -> Json:
     return {"alerts": await find_alerts(gateway)}
 
 
+async def _describe_actor(_gateway: GatewayContext, call: AdminCall) -> Json:
+    return {"actor": to_builtins(call.actor)}
+
+
 Handler = Callable[[GatewayContext, AdminCall], Awaitable[Json]]
 _HANDLERS: dict[tuple[str, str, bool], Handler] = {
     ("GET", "requests", False): list_requests,
@@ -194,6 +213,7 @@ _HANDLERS: dict[tuple[str, str, bool], Handler] = {
     ("DELETE", "keys", True): _remove_key,
     ("GET", "models", False): _list_models,
     ("GET", "plan", False): _plan,
+    ("GET", "session", False): _describe_actor,
 }
 """By method, path, and whether a name follows it."""
 Stream = Callable[[GatewayContext, AdminCall, ResponseWriter], Awaitable[None]]

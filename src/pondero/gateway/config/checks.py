@@ -26,6 +26,8 @@ def _check_extras(config: GatewayConfig, _routing: Routing) -> None:
         needed["redis"] = "a shared state"
     if config.server.ledger not in ("sqlite", "off"):
         needed["psycopg"] = "a ledger in PostgreSQL"
+    if config.sign_in is not None:
+        needed |= dict.fromkeys(("authlib", "joserfc"), "signing in to the console")
     for module, what in needed.items():
         if find_spec(module) is None:
             message = f"{what} needs {module}; {install_hint('gateway')}"
@@ -143,6 +145,17 @@ def _check_envelope_secret(config: GatewayConfig, _routing: Routing) -> None:
         raise BadConfig(message) from None
 
 
+def _check_sign_in(config: GatewayConfig, _routing: Routing) -> None:
+    """Raise BadConfig if the secret of the console's sign-in cannot be read; never quotes it."""
+    if config.sign_in is None or config.sign_in.client_secret is None:
+        return
+    try:
+        read_reference(config.sign_in.client_secret)
+    except PonderoError as error:
+        message = f"{locate(config, 'sign_in', 'client_secret')}client_secret: {error}"
+        raise BadConfig(message) from None
+
+
 Check = Callable[[GatewayConfig, Routing], None]
 
 CHECKS: tuple[Check, ...] = (
@@ -154,6 +167,7 @@ CHECKS: tuple[Check, ...] = (
     _check_ledger,
     _check_envelope_secret,
     _check_webhook,
+    _check_sign_in,
 )
 """What must hold before a gateway starts."""
 

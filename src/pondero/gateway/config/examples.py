@@ -49,6 +49,16 @@ EXAMPLES: Mapping[str, str] = {
     "on_state_loss": 'on_state_loss = "allow" or "refuse"',
     "log": 'log = "stderr", "off" or a path',
     "envelope_secret": 'envelope_secret = "env:NAME", "file:PATH" or "keyring:NAME", or a list',
+    "issuer": 'issuer = "https://login.example.com"',
+    "client_id": 'client_id = "pondero"',
+    "client_secret": 'client_secret = "env:NAME", "file:PATH" or "keyring:NAME"',
+    "public_url": 'public_url = "https://gateway.example.com"',
+    "admins": 'admins = ["platform-team"]',
+    "viewers": 'viewers = ["engineering"]',
+    "role_claim": 'role_claim = "groups", or a path such as ["realm_access", "roles"]',
+    "scopes": 'scopes = ["openid", "profile", "email"]',
+    "label": 'label = "Example Login"',
+    "session_seconds": "session_seconds = 28800",
     "accept_plain_envelopes": 'accept_plain_envelopes = "local", "always" or "never"',
 }
 """By the name of the setting."""

@@ -186,6 +186,26 @@ class AlertsConfig(Struct, frozen=True, forbid_unknown_fields=True):
     webhook: str | None = None
 
 
+class SignInConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Who may sign in to the console, at which identity provider (OpenID Connect).
+
+    ``public_url``: the address at which browsers reach the gateway. ``role_claim``: the steps to
+    the claim whose values ``admins`` and ``viewers`` name. ``client_secret`` is a reference.
+    ``session_seconds``: how long a session lasts; without it, as long as the ID token.
+    """
+
+    issuer: str
+    client_id: Annotated[str, Meta(min_length=1)]
+    public_url: str
+    admins: tuple[str, ...] = ()
+    viewers: tuple[str, ...] = ()
+    role_claim: Annotated[tuple[str, ...], Meta(min_length=1)] = ("groups",)
+    client_secret: str | None = None
+    scopes: tuple[str, ...] = ("openid", "profile", "email")
+    label: str = ""
+    session_seconds: Annotated[float, Meta(ge=60, le=7 * 86_400)] | None = None
+
+
 class GatewayConfig(Struct, frozen=True):
     """The whole configuration. ``path`` is its file, if there is one.
 
@@ -202,6 +222,7 @@ class GatewayConfig(Struct, frozen=True):
     private: bool = False
     rules: tuple[PurposeRule, ...] = ()
     alerts: AlertsConfig = AlertsConfig()
+    sign_in: SignInConfig | None = None
 
     @property
     def is_exposed(self) -> bool:

@@ -20,6 +20,7 @@ from .route_section import read_routes, read_rules
 from .rows import ConfigRows
 from .secrets import read_envelope_secrets
 from .server_section import read_alerts, read_providers, read_server
+from .sign_in_section import read_sign_in
 
 FILE = "gateway.toml"
 
@@ -133,7 +134,7 @@ def _is_ready(provider: catalog.Provider, own: ProviderOverride, saved: frozense
 _SIGNERS = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE")  # where botocore finds the signing key
 
 
-_SECTIONS = ("server", "route", "rule", "alerts", "provider", "key")
+_SECTIONS = ("server", "route", "rule", "alerts", "provider", "key", "sign_in")
 
 
 def _read(rows: ConfigRows, path: Path) -> GatewayConfig:
@@ -147,5 +148,6 @@ def _read(rows: ConfigRows, path: Path) -> GatewayConfig:
         alerts=read_alerts(rows),
         providers=read_providers(rows),
         keys=read_keys(rows, routes),
+        sign_in=read_sign_in(rows),
         path=path,
     )

@@ -37,6 +37,7 @@ from ..requests.requester import AccessDenied, check_site, guess_dialect, identi
 from ..requests.routed_request import ClientRequest
 from ..requests.stored_calls import answer_stored_call
 from ..requests.token_count import count_prompt
+from ..sign_in.sign_in import SignIn
 from ..state.redis_link import SharedStateLost
 from .arrival import Arrival, find_head_problem
 from .context import GatewayContext, Requester
@@ -76,7 +77,8 @@ class App:
         if self.seen.webhook is not None:
             gateway.dial_watch.told.append(self.seen.webhook.send)
         self.rejections: Rejections = Rejections(gateway)
-        self._admin = Admin(gateway)
+        self._sign_in = SignIn(gateway, self.rejections)
+        self._admin = Admin(gateway, self._sign_in)
         self._readiness = Readiness(gateway, self.seen.ledger)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
@@ -114,6 +116,7 @@ class App:
         self.rejections.close()
         with suppress(TimeoutError):
             async with timeout(_CLOSING):
+                await self._sign_in.aclose()
                 await self.gateway.shared.aclose()
         await send({"type": "lifespan.shutdown.complete"})
 

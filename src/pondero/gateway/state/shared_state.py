@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ...errors import BadConfig
 from ..config.model import REFERENCES, GatewayConfig, ServerConfig
@@ -18,6 +18,7 @@ from .keys import FileKeys, KeyRing, KeyStore, LocalKeys
 from .owners import FileOwners
 from .pending_use import PendingUse
 from .redis_link import RedisLink
+from .sessions import FileSessions, LocalSessions, RedisSessions, SessionStore
 
 _OWNED = 30 * 86_400  # seconds: as long as OpenAI stores answers
 _OWNERS = 16 << 20  # bytes, if they are in memory
@@ -54,7 +55,8 @@ async def _nothing() -> None:
 class SharedState(Struct, frozen=True, kw_only=True):
     """All shared state. ``look`` is called before each request; raises SharedStateLost.
 
-    ``owners`` has the client of each id that an answer gave out, ``secrets`` those of envelopes.
+    ``owners`` has the client of each id that an answer gave out, ``secrets`` those of envelopes,
+    ``sessions`` who is signed in to the console.
     ``is_lost`` returns whether the state cannot be read or written now.
     """
 
@@ -64,6 +66,7 @@ class SharedState(Struct, frozen=True, kw_only=True):
     keys: KeyStore
     owners: AnswerCache
     secrets: SecretStore
+    sessions: SessionStore = field(default_factory=LocalSessions)
     look: Callable[[], Awaitable[None]] = _nothing
     is_lost: Callable[[], bool] = bool
     close: Callable[[], Awaitable[None]] = _nothing
@@ -93,7 +96,7 @@ def make_shared_state(
     """Return a server's shared state.
 
     ``keys`` stores run-time keys without a Redis, ``secrets`` those of envelopes with or without.
-    ``saves_owners``: without a Redis, the owners of ids are in the data folder.
+    ``saves_owners``: without a Redis, the owners of ids and sessions are in the data folder.
     """
     own_secrets = secrets or LocalSecrets()
     owners = LocalAnswerCache(seconds=_OWNED, size=_OWNERS)
@@ -107,6 +110,7 @@ def make_shared_state(
             keys=keys or LocalKeys(),
             owners=saved or owners,
             secrets=own_secrets,
+            sessions=FileSessions() if saves_owners else LocalSessions(),
             close=saved.aclose if saved else _nothing,
         )
     from .redis import (  # noqa: PLC0415 - an extra
@@ -130,6 +134,7 @@ def make_shared_state(
         keys=shared_keys,
         owners=RedisAnswerCache(link, owners, seconds=_OWNED),
         secrets=RedisSecrets(link, own_secrets),
+        sessions=RedisSessions(link),
         look=board.look,
         is_lost=lambda: link.is_away,
         close=link.aclose,
