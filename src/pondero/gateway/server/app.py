@@ -77,8 +77,8 @@ class App:
         if self.seen.webhook is not None:
             gateway.dial_watch.told.append(self.seen.webhook.send)
         self.rejections: Rejections = Rejections(gateway)
-        self._sign_in = SignIn(gateway, self.rejections)
-        self._admin = Admin(gateway, self._sign_in)
+        self.sign_in: SignIn = SignIn(gateway, self.rejections)
+        self._admin = Admin(gateway, self.sign_in)
         self._readiness = Readiness(gateway, self.seen.ledger)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
@@ -116,7 +116,7 @@ class App:
         self.rejections.close()
         with suppress(TimeoutError):
             async with timeout(_CLOSING):
-                await self._sign_in.aclose()
+                await self.sign_in.aclose()
                 await self.gateway.shared.aclose()
         await send({"type": "lifespan.shutdown.complete"})
 

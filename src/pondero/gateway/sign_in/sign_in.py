@@ -65,7 +65,7 @@ class SignIn:
     ) -> None:
         self._gateway = gateway
         self._rejections = rejections
-        self._transport = transport
+        self.transport: AsyncTransport | None = transport
         self._provider: IdentityProvider | None = None
 
     @property
@@ -272,8 +272,8 @@ class SignIn:
     def _find_provider(self, config: SignInConfig) -> IdentityProvider:
         """Return the provider of the present configuration, with what is known of it."""
         if self._provider is None or self._provider.config != config:
-            self._transport = self._transport or AsyncHttpTransport()
-            self._provider = IdentityProvider(config, self._transport)
+            self.transport = self.transport or AsyncHttpTransport()
+            self._provider = IdentityProvider(config, self.transport)
         return self._provider
 
     def _note_event(self, event: str, session: Session, address: str) -> None:
@@ -282,8 +282,8 @@ class SignIn:
 
     async def aclose(self) -> None:
         """Close the connections to the provider."""
-        if self._transport is not None:
-            await self._transport.aclose()
+        if self.transport is not None:
+            await self.transport.aclose()
 
 
 def make_redirect_url(config: SignInConfig) -> str:
