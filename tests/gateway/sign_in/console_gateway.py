@@ -59,8 +59,8 @@ def run_console(
     server = ServerConfig(port=port, **more)
     config = GatewayConfig(server, (ROUTE,), keys=keys, sign_in=sign_in)
     with run_gateway_in_thread(config, transport=Emulator(any_model=True)) as where:
-        assert where == sign_in.public_url
-        yield where
+        assert where == f"http://127.0.0.1:{port}"
+        yield sign_in.public_url
 
 
 @contextmanager
