@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from ...asgi import bind
 from ...errors import BadConfig, MissingExtra, PonderoError
 from ...extras import install_hint
+from ..hooks.loader import check_hooks
 from .model import REFERENCES, GatewayConfig
 from .reader import check_exposure, check_sharing, locate
 from .routing import Routing
@@ -167,7 +168,11 @@ CHECKS: tuple[Check, ...] = (
     _check_ledger,
     _check_envelope_secret,
     _check_webhook,
+<<<<<<< HEAD
     _check_sign_in,
+=======
+    lambda config, _: check_hooks(config),
+>>>>>>> main
 )
 """What must hold before a gateway starts."""
 

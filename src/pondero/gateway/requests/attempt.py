@@ -120,6 +120,8 @@ def make_attempt(gateway: GatewayContext, routed: RoutedRequest, entry: ModelEnt
 
 
 def _choose_path(routed: RoutedRequest, target: ModelTarget) -> Path:
+    if routed.writes_answer:
+        return TRANSLATION
     if can_pass_through(routed, target):
         return PASSTHROUGH
     return OWN_ANSWER if passes_answer(routed, target.entry) else TRANSLATION

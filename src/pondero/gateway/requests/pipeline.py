@@ -9,7 +9,7 @@ from ...catalog import ModelEntry
 from ...dialects import Rejected, Service, get_dialect
 from ...errors import Overloaded, PonderoError, ServiceError
 from ...exchange import is_deployment_fault, is_fallback_error
-from ..answers.delivery import deliver
+from ..answers.delivery import deliver, deliver_own
 from ..answers.response_writer import ResponseWriter
 from ..levels.level_window import keep_level_window
 from ..observability.request_record import RequestRecord
@@ -18,6 +18,7 @@ from ..server.context import GatewayContext
 from ..state.breakers import REST
 from .attempt import make_attempt
 from .errors import SHUTDOWN, add_response_headers, describe_reason, write_error
+from .hooked_request import show_to_hooks
 from .request_id import HEADER
 from .routed_request import ClientRequest, RoutedRequest, parse_and_route
 from .stored_ids import check_stored_ids
@@ -39,6 +40,11 @@ async def answer_request(
             purpose=routed.purpose.purpose,
             route=routed.resolved.route.match if routed.resolved.route is not None else None,
         )
+        if gateway.hooks:
+            routed = await show_to_hooks(gateway, routed)
+        if routed.hooked is not None and routed.hooked.answer is not None:
+            await deliver_own(gateway, routed, writer, record)
+            return
         routed, admission = await admit(gateway, routed)
         record.admit(admission)
         await _attempt_in_order(gateway, routed, writer, record)
