@@ -168,11 +168,8 @@ CHECKS: tuple[Check, ...] = (
     _check_ledger,
     _check_envelope_secret,
     _check_webhook,
-<<<<<<< HEAD
     _check_sign_in,
-=======
     lambda config, _: check_hooks(config),
->>>>>>> main
 )
 """What must hold before a gateway starts."""
 

@@ -186,7 +186,6 @@ class AlertsConfig(Struct, frozen=True, forbid_unknown_fields=True):
     webhook: str | None = None
 
 
-<<<<<<< HEAD
 class SignInConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Who may sign in to the console, at which identity provider (OpenID Connect).
 
@@ -205,7 +204,8 @@ class SignInConfig(Struct, frozen=True, forbid_unknown_fields=True):
     scopes: tuple[str, ...] = ("openid", "profile", "email")
     label: str = ""
     session_seconds: Annotated[float, Meta(ge=60, le=7 * 86_400)] | None = None
-=======
+
+
 class HookConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """One hook: the operator's code that sees requests and answers.
 
@@ -221,7 +221,6 @@ class HookConfig(Struct, frozen=True, forbid_unknown_fields=True):
     seconds: Annotated[float, Meta(gt=0, le=600)] = 1.0
     on_failure: Literal["reject", "skip"] = "reject"
     settings: Mapping[str, Any] = {}
->>>>>>> main
 
 
 class GatewayConfig(Struct, frozen=True):
@@ -240,11 +239,8 @@ class GatewayConfig(Struct, frozen=True):
     private: bool = False
     rules: tuple[PurposeRule, ...] = ()
     alerts: AlertsConfig = AlertsConfig()
-<<<<<<< HEAD
     sign_in: SignInConfig | None = None
-=======
     hooks: tuple[HookConfig, ...] = ()
->>>>>>> main
 
     @property
     def is_exposed(self) -> bool:
