@@ -87,10 +87,14 @@ class Routing:
 
     def providers(self) -> tuple[Provider, ...]:
         """Return the providers that may be asked, each once."""
-        listed = (entries for _, entries in (*self._routes, *self.rules))
-        routed = {entry.provider.name for entries in listed for entry in entries}
+        routed = {entry.provider.name for entry in self.entries()}
         known = self._lookup.catalog.providers
         return tuple(known[name] for name in known if name in routed | self._open)
+
+    def entries(self) -> tuple[ModelEntry, ...]:
+        """Return the models that routes and rules name."""
+        listed = (entries for _, entries in (*self._routes, *self.rules))
+        return tuple(entry for entries in listed for entry in entries)
 
     def _resolve(self, requested: str) -> ResolvedRoute:
         stem, level_text = self._lookup.apart(requested)

@@ -10,8 +10,9 @@ import msgspec
 from ...canon import dump_json, load_json
 from ...errors import StoreError
 from ..config.model import GatewayKey
+from ..quotas.usage_counter import now_ms
 from .answer_cache import LocalAnswerCache
-from .breakers import FAILURES, PROBE, REST, WITHIN, Breakers
+from .breakers import FAILURES, PROBE, REST, WITHIN, Breakers, is_resting
 from .key_file import KeyFile, SavedKeys
 from .keys import KeysUnreadable, Rows, load_key
 from .redis_link import EPOCH, PREFIX, RedisLink, SharedStateLost
@@ -140,6 +141,15 @@ class RedisBreakers:
             with suppress(SharedStateLost):
                 await self._step("left", name)
 
+    def is_resting(self, name: str) -> bool:
+        """Return whether a deployment is paused, as this replica last saw it; asks for no probe."""
+        if self._link.is_away:
+            return self._local.is_resting(name)
+        row = self._snapshot.troubled.get(name, {})
+        now = int(self._link.now) if self._link.now != "" else now_ms()
+        opened, probing = (_read_moment(row.get(each)) for each in ("opened", "probing"))
+        return is_resting(opened, probing, now / 1000)
+
     def states(self) -> dict[str, str]:
         """Return every deployment with recent failures, as this replica last saw it."""
         if self._link.is_away:
@@ -152,6 +162,10 @@ class RedisBreakers:
     async def _step(self, step: str, name: str) -> Any:
         times = [int(seconds * 1000) for seconds in (WITHIN, REST, PROBE)]
         return await self._link.run("breaker", [_BREAKERS], [step, name, FAILURES, *times])
+
+
+def _read_moment(milliseconds: Any) -> float | None:
+    return milliseconds / 1000 if isinstance(milliseconds, int | float) else None
 
 
 class RedisKeys:

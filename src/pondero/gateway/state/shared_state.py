@@ -43,6 +43,10 @@ class BreakerStore(Protocol):
         """End a probe that tells nothing about the deployment."""
         ...
 
+    def is_resting(self, name: str) -> bool:
+        """Return whether a deployment is paused, and no probe is due; asks for no probe."""
+        ...
+
     def states(self) -> dict[str, str]:
         """Return the state of every deployment with recent failures."""
         ...
