@@ -26,13 +26,12 @@ def test_without_an_admin_key_whoever_uses_this_machine_acts():
     assert find_actor(http_of(), (), 0.0) == Actor("local", "admin", "local")
 
 
-@pytest.mark.parametrize("method", ["POST", "PATCH", "PUT", "DELETE", "TRACE"])
-def test_a_viewer_changes_nothing(method):
+def test_a_viewer_changes_nothing():
     viewer = Actor("ann", "viewer", "oidc")
 
     with pytest.raises(AccessDenied) as denied:
-        check_role(viewer, method)
+        check_role(viewer, "admin")
 
     assert denied.value.status == 403
-    check_role(viewer, "GET")
-    check_role(Actor("ben", "admin", "oidc"), method)
+    check_role(viewer, "viewer")
+    check_role(Actor("ben", "admin", "oidc"), "admin")

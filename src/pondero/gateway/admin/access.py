@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from ...canon import HttpRequest
 from ..config.model import GatewayConfig, GatewayKey, is_loopback
 from ..requests.requester import AccessDenied, check_page, find_host_name, find_requester
-from .actor import LOCAL, Actor
+from .actor import LOCAL, Actor, Role
 
-_READING = ("GET", "HEAD")
 _NO_KEY = "an admin key is required: send 'Authorization: Bearer KEY'"
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
 
@@ -67,10 +66,15 @@ def find_actor(
     return Actor(found.name, "admin", "key")
 
 
-def check_role(actor: Actor, method: str) -> None:
-    """Raise AccessDenied if a viewer would change something."""
-    if not actor.changes and method not in _READING:
-        raise AccessDenied(403, f"{actor.name!r} is a viewer, and may not change anything")
+def check_role(actor: Actor, needed: Role) -> None:
+    """Raise AccessDenied if a viewer would do what only an admin may."""
+    if needed == "admin" and not actor.changes:
+        raise AccessDenied(403, describe_viewer(actor))
+
+
+def describe_viewer(actor: Actor) -> str:
+    """Return why a viewer may not do something."""
+    return f"{actor.name!r} is a viewer, and may not change anything"
 
 
 def _keep_authorization(headers: Mapping[str, str]) -> dict[str, str]:

@@ -16,7 +16,14 @@ from ..hooks.loader import check_hooks
 from .model import REFERENCES, GatewayConfig
 from .reader import check_exposure, check_sharing, locate
 from .routing import Routing
-from .secrets import find_provider_url, is_self, read_envelope_secrets, read_reference, read_webhook
+from .secrets import (
+    find_provider_url,
+    is_self,
+    read_envelope_secrets,
+    read_reference,
+    read_webhook,
+    read_webhook_secret,
+)
 from .server_section import LEDGERS, STATES
 
 
@@ -128,14 +135,18 @@ def _check_providers(config: GatewayConfig, routing: Routing) -> None:
 
 
 def _check_webhook(config: GatewayConfig, _routing: Routing) -> None:
-    """Raise BadConfig for an invalid or unreadable address of the webhook; never quotes it."""
-    if config.alerts.webhook is None:
-        return
-    try:
-        read_webhook(config.alerts.webhook)
-    except (PonderoError, ValueError) as error:
-        message = f"{locate(config, 'alerts', 'webhook')}webhook: {error}"
-        raise BadConfig(message) from None
+    """Raise BadConfig for an invalid address or secret of the webhook; never quotes one."""
+    readers = {
+        "webhook": (config.alerts.webhook, read_webhook),
+        "secret": (config.alerts.secret, read_webhook_secret),
+    }
+    for name, (said, read) in readers.items():
+        try:
+            if said is not None:
+                read(said)
+        except (PonderoError, ValueError) as error:
+            message = f"{locate(config, 'alerts', name)}{name}: {error}"
+            raise BadConfig(message) from None
 
 
 def _check_envelope_secret(config: GatewayConfig, _routing: Routing) -> None:

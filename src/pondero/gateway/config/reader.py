@@ -9,10 +9,12 @@ from ... import catalog
 from ...catalog import Lookup
 from ...errors import BadConfig
 from ...store import config_folder, list_saved_keys, load_toml
+from .group_section import read_groups
 from .hook_section import read_hooks
 from .key_section import read_keys
 from .model import (
     GatewayConfig,
+    GatewayGroup,
     GatewayKey,
     GatewayRoute,
     ProviderOverride,
@@ -88,8 +90,9 @@ def check_sharing(config: GatewayConfig) -> None:
     """Raise BadConfig if each of several processes would count a quota alone."""
     if config.server.workers == 1 or config.server.state != "memory":
         return
-    rows: tuple[tuple[str, int, str, GatewayKey | GatewayRoute], ...] = (
+    rows: tuple[tuple[str, int, str, GatewayKey | GatewayGroup | GatewayRoute], ...] = (
         *(("key", number, key.name, key) for number, key in enumerate(config.keys)),
+        *(("group", number, each.name, each) for number, each in enumerate(config.groups)),
         *(("route", number, each.match, each) for number, each in enumerate(config.routes)),
     )
     for table, number, name, row in rows:
@@ -135,13 +138,17 @@ def _is_ready(provider: catalog.Provider, own: ProviderOverride, saved: frozense
 _SIGNERS = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE")  # where botocore finds the signing key
 
 
-_SECTIONS = ("server", "route", "rule", "alerts", "provider", "key", "hook", "sign_in")
+_SECTIONS = (
+    *("server", "route", "rule", "alerts", "provider", "key", "group", "hook"),
+    "sign_in",
+)
 
 
 def _read(rows: ConfigRows, path: Path) -> GatewayConfig:
     """Return the configuration in a file's rows; each section has a reader of its own."""
     rows.check_fields(rows.file.values, _SECTIONS, ())
     routes = read_routes(rows)
+    keys = read_keys(rows, routes)
     return GatewayConfig(
         server=read_server(rows),
         routes=routes,
@@ -149,7 +156,8 @@ def _read(rows: ConfigRows, path: Path) -> GatewayConfig:
         alerts=read_alerts(rows),
         hooks=read_hooks(rows),
         providers=read_providers(rows),
-        keys=read_keys(rows, routes),
         sign_in=read_sign_in(rows),
+        keys=keys,
+        groups=read_groups(rows, keys),
         path=path,
     )

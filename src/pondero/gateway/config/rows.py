@@ -15,7 +15,14 @@ from ...errors import BadConfig, BadThinking, UsageError
 from ...store import check_auto
 from ...thinking import FIGURES, parse_intent
 from .examples import EXAMPLES
-from .model import GatewayKey, GatewayRoute, LevelRules, RateLimitRule, SpendBudget
+from .model import (
+    GatewayGroup,
+    GatewayKey,
+    GatewayRoute,
+    LevelRules,
+    RateLimitRule,
+    SpendBudget,
+)
 
 _MISSING = re.compile(r"missing required field `(\w+)`")
 _STEP = re.compile(r"\[(\d+|\.\.\.)\]|([^.\[\]]+)")
@@ -158,7 +165,7 @@ class ConfigRows:
             cure = f"did you mean {entry.provider.name}:{entry.near}?"
             raise self.error(place, f"unknown model {model!r}", cure)
 
-    def check_bounds(self, row: GatewayKey | GatewayRoute, place: Place) -> None:
+    def check_bounds(self, row: GatewayKey | GatewayGroup | GatewayRoute, place: Place) -> None:
         """Raise BadConfig for a budget or a limit without a maximum."""
         for name, bound in (("budget", row.budget), ("limit", row.limit)):
             if bound is not None and not bound.bounds:

@@ -31,7 +31,7 @@ TOKENS = "tokens"
 _IN_MEMORY = "/dev/shm"  # noqa: S108 - the folder in it is private, with a name of its own
 _FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 _SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
-_BREAKERS = {"closed": 0, "probe_run": 1, "open": 2}
+_BREAKERS = {"closed": 0, "probing": 1, "open": 2}
 M = TypeVar("M", Counter, Histogram)
 _KINDS = ("input", "cache_read", "cache_write", "output", "thinking")
 
@@ -59,6 +59,8 @@ class Metrics:
         self._levels_changed = counter(
             "dial", "Levels that were not sent as asked", "model key why"
         )
+        self._group_requests = counter("group_requests", "Requests of keys in a group", "group end")
+        self._group_cost = counter("group_cost_dollars", "Dollars of keys in a group", "group")
         self._purposes = counter("purposes", "Requests by purpose", "purpose key")
         places = "route model level key"
         self._answers = counter("answers", "Answers at each level", places)
@@ -118,6 +120,7 @@ class Metrics:
             self._find_series(self._changes, model, code).inc()
         if receipt.why and receipt.asked != receipt.sent:
             self._find_series(self._levels_changed, model, key, receipt.why).inc()
+        self._count_group(receipt)
         if receipt.purpose is not None:
             self._find_series(self._purposes, receipt.purpose, key).inc()
         if receipt.end == "done" and receipt.sent is not None:
@@ -128,6 +131,13 @@ class Metrics:
         self._update_breakers()
         self._count_tasks()
         self._count_lost()
+
+    def _count_group(self, receipt: Receipt) -> None:
+        if receipt.group is None:
+            return
+        self._find_series(self._group_requests, receipt.group, receipt.end).inc()
+        if receipt.cost:
+            self._find_series(self._group_cost, receipt.group).inc(float(receipt.cost))
 
     def _count_answer(self, receipt: Receipt, model: str) -> None:
         place = (receipt.route or "", model, _level(receipt.sent), receipt.key)

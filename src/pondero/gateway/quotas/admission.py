@@ -1,4 +1,4 @@
-"""Admits a request under the quotas of its key and its route.
+"""Admits a request under the quotas of its key, its key's group and its route.
 
 Until ``settle`` the most it can use is reserved: the estimated prompt plus a quarter, and all
 tokens the model may write. If a budget does not cover that, the output limit is lowered until it
@@ -105,7 +105,7 @@ async def admit(gateway: GatewayContext, routed: RoutedRequest) -> tuple[RoutedR
     background, whose use could not be counted.
     """
     call = routed.call
-    quotas = find_quotas(call.requester.key, routed.resolved.route)
+    quotas = find_quotas(*reversed(routed.holders))
     if not quotas:
         return routed, Admission(gateway, call.id, ())
     units = {bound.unit for bound in quotas}
@@ -114,8 +114,8 @@ async def admit(gateway: GatewayContext, routed: RoutedRequest) -> tuple[RoutedR
     else:
         if (field := find_background(routed)) is not None:
             message = (
-                f"{field}: an answer in the background cannot be counted, and this key or route "
-                f"has a budget or a token limit; ask without {field}"
+                f"{field}: an answer in the background cannot be counted, and this key, its "
+                f"group or this route has a budget or a token limit; ask without {field}"
             )
             raise BadParameter(message)
         prompts = tuple(find_prompt_bound(routed, entry) for entry in routed.resolved.entries)
@@ -128,6 +128,8 @@ async def admit(gateway: GatewayContext, routed: RoutedRequest) -> tuple[RoutedR
             return need.routed, Admission(gateway, call.id, uses)
         tries += 1
         if full.bound.rolling or tries == _TRIES:
+            if not full.bound.rolling:
+                gateway.spent[full.bound.name] = gateway.now()
             raise _make_rejection(full, gateway.now())
         need = await _lower_need(gateway, need, quotas)
 
@@ -225,6 +227,8 @@ async def _lower_need(gateway: GatewayContext, need: _Need, quotas: Sequence[Quo
 def _reject_short(gateway: GatewayContext, need: _Need, quota: Quota, room: int) -> ServiceError:
     amount = need.amounts[quota.unit]
     full = QuotaShortfall(quota, quota.most - room, amount, _wait(gateway, quota))
+    if amount <= quota.most:  # else this request alone is too large
+        gateway.spent[quota.name] = gateway.now()
     if quota.unit == "thinking_tokens":
         return _make_rejection(full, gateway.now())
     cures = describe_tools(need.routed), describe_unseen(need.routed)

@@ -12,7 +12,9 @@ from msgspec.structs import replace
 from ...asgi import Message, Receive, Send
 from ...canon import HttpRequest, HttpResponse
 from ...dialects import COMMON, NAMES, get_dialect
+from ..admin.alert_watch import AlertWatch
 from ..admin.api import Admin
+from ..admin.api import write_error as write_admin_error
 from ..answers.response_writer import ResponseWriter
 from ..observability.observers import Observers
 from ..observability.receipt import make_id
@@ -74,8 +76,14 @@ class App:
         if self.seen.metrics is not None:
             self.seen.metrics.breakers = gateway.breakers.states
             gateway.dial_watch.told.append(self.seen.metrics.note_alarm)
+        self._alerts: AlertWatch | None = None
         if self.seen.webhook is not None:
-            gateway.dial_watch.told.append(self.seen.webhook.send)
+            ledger = self.seen.ledger
+            self._alerts = AlertWatch(
+                gateway,
+                self.seen.webhook.send,
+                is_ledger_away=lambda: ledger is not None and ledger.away,
+            )
         self.rejections: Rejections = Rejections(gateway)
         self.sign_in: SignIn = SignIn(gateway, self.rejections)
         self._admin = Admin(gateway, self.sign_in)
@@ -108,10 +116,13 @@ class App:
         """
         with suppress(SharedStateLost):
             await self.gateway.shared.look()
-        refreshing = ensure_future(self._refresh())
+        background = [ensure_future(self._refresh())]
+        if self._alerts is not None:
+            background.append(ensure_future(self._alerts.run()))
         while (await receive())["type"] != "lifespan.shutdown":
             await send({"type": "lifespan.startup.complete"})
-        refreshing.cancel()
+        for task in background:
+            task.cancel()
         await self.gateway.watch.wait_until_closed()  # cut streams write their last event
         self.rejections.close()
         self.gateway.close_hooks()
@@ -302,7 +313,7 @@ class App:
         """Return the dialect of a request, and its rejection in the format of that API."""
         path = urlsplit(head.url).path
         if self._admin.serves(path):
-            return "", self._admin.write_error(status, message)
+            return "", write_admin_error(status, message)
         front = find_dialect(path) or guess_dialect(head)
         service = get_dialect(front).service()
         response = service.error(status, message, code=None, retry_after=wait)
@@ -314,10 +325,11 @@ class App:
         if (
             denied.status == 401
             and self._admin.serves(path)
+            and head.method in ("GET", "HEAD")
             and "authorization" not in head.headers
         ):
             # The console asks so whether it needs a key; no key was tried.
-            await self._answer_unread(arrival, self._admin.write_error(401, str(denied)))
+            await self._answer_unread(arrival, write_admin_error(401, str(denied)))
             return
         status, reason, wait = denied.status, str(denied), None
         if status == 401 and (wait := self.rejections.find_wait(arrival.address)) is not None:
@@ -326,9 +338,11 @@ class App:
         else:
             message = reason
         front, response = self._write_rejection(head, status, message, id=arrival.id, wait=wait)
-        self.rejections.note(
+        is_single = self.rejections.note(
             arrival.id, arrival.address, status, reason, front=front, key=denied.key
         )
+        if is_single:  # nobody can fill the audit log with rejections either
+            self._admin.record_denied(head, path, arrival.address, denied)
         await self._answer_unread(arrival, response)
 
     async def _answer_unread(self, arrival: Arrival, response: HttpResponse) -> None:

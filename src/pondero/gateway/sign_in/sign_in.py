@@ -136,7 +136,7 @@ class SignIn:
         elif config is None:
             await writer.whole(_json(404, _error("nobody can sign in here; use an admin key")))
         elif path == SIGN_OUT:
-            await self._sign_out(http, config, writer)
+            await self._sign_out(http, config, writer, address)
         else:
             await self._guide(http, path, writer, config=config, address=address)
 
@@ -164,10 +164,14 @@ class SignIn:
             await writer.whole(write_failure(503, f"Sign-in is not possible: {lost}.", link=START))
 
     def _note_failure(self, failed: SignInFailed, address: str) -> None:
+        """Record a failure: few rows for many, because anybody can cause them."""
         reason = f"sign-in: {failed.detail or failed}"
         LOG.warning("%s", reason)
         id = make_id(self._gateway.now())
-        self._rejections.note(id, address, failed.status, reason)
+        if self._rejections.note(id, address, failed.status, reason):
+            self._gateway.audit.record(
+                None, "sign_in", address=address, outcome="rejected", reason=reason
+            )
 
     # -- the steps ---------------------------------------------------------------------------------
 
@@ -249,14 +253,14 @@ class SignIn:
         return session
 
     async def _sign_out(
-        self, http: HttpRequest, config: SignInConfig, writer: ResponseWriter
+        self, http: HttpRequest, config: SignInConfig, writer: ResponseWriter, address: str
     ) -> None:
         _check_own_page(http, config)
         session = await self._load_session(http, config)
         if session is not None:
             secret = find_cookie(http.headers, SESSION, config)
             await self._gateway.shared.sessions.remove(secret)
-            self._note_event("sign_out", session, "")
+            self._note_event("sign_out", session, address)
         forget = write_cookie(SESSION, "", config, seconds=0)
         await writer.whole(_json(200, {"signed_out": session is not None}), cookies=(forget,))
 
@@ -276,9 +280,11 @@ class SignIn:
             self._provider = IdentityProvider(config, self.transport)
         return self._provider
 
-    def _note_event(self, event: str, session: Session, address: str) -> None:
-        """Say in the log who signed in or out."""
-        LOG.info("%s: %r (%r) %s", event, session.name, session.subject, address)
+    def _note_event(self, action: str, session: Session, address: str) -> None:
+        """Record who signed in or out; the subject is how the provider knows that person."""
+        config = self._config
+        actor = session.find_actor(config, self._gateway.now()) if config is not None else None
+        self._gateway.audit.record(actor, action, subject=session.subject, address=address)
 
     async def aclose(self) -> None:
         """Close the connections to the provider."""

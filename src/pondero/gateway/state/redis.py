@@ -7,14 +7,14 @@ from typing import Any
 
 import msgspec
 
-from ...canon import dump_json, load_json
+from ...canon import load_json
 from ...errors import StoreError
 from ..config.model import GatewayKey
 from ..quotas.usage_counter import now_ms
 from .answer_cache import LocalAnswerCache
 from .breakers import FAILURES, PROBE, REST, WITHIN, Breakers, is_resting
 from .key_file import KeyFile, SavedKeys
-from .keys import KeysUnreadable, Rows, load_key
+from .keys import KeysUnreadable, Rows, dump_key, load_key
 from .redis_link import EPOCH, PREFIX, RedisLink, SharedStateLost
 
 LOG = logging.getLogger("pondero.gateway")
@@ -215,7 +215,7 @@ class RedisKeys:
 
     async def put(self, key: GatewayKey) -> None:
         """Store a key; raises SharedStateLost."""
-        await self._change(key.name, dump_json(key))
+        await self._change(key.name, dump_key(key))
 
     async def remove(self, name: str) -> None:
         """Delete a key; raises SharedStateLost."""

@@ -12,6 +12,7 @@ from ..config.secrets import read_reference
 from ..quotas.usage_counter import LocalUsageCounter, UsageCounter
 from .answer_cache import AnswerCache, LocalAnswerCache
 from .breakers import Breakers
+from .claims import Claims, LocalClaims, RedisClaims
 from .envelope_secrets import FileSecrets, LocalSecrets, RedisSecrets, SecretStore, make_secret
 from .key_file import KeyFile
 from .keys import FileKeys, KeyRing, KeyStore, LocalKeys
@@ -70,6 +71,7 @@ class SharedState(Struct, frozen=True, kw_only=True):
     keys: KeyStore
     owners: AnswerCache
     secrets: SecretStore
+    claims: Claims
     sessions: SessionStore = field(default_factory=LocalSessions)
     look: Callable[[], Awaitable[None]] = _nothing
     is_lost: Callable[[], bool] = bool
@@ -115,6 +117,7 @@ def make_shared_state(
             owners=saved or owners,
             secrets=own_secrets,
             sessions=FileSessions() if saves_owners else LocalSessions(),
+            claims=LocalClaims(),
             close=saved.aclose if saved else _nothing,
         )
     from .redis import (  # noqa: PLC0415 - an extra
@@ -139,6 +142,7 @@ def make_shared_state(
         owners=RedisAnswerCache(link, owners, seconds=_OWNED),
         secrets=RedisSecrets(link, own_secrets),
         sessions=RedisSessions(link),
+        claims=RedisClaims(link),
         look=board.look,
         is_lost=lambda: link.is_away,
         close=link.aclose,
@@ -192,6 +196,10 @@ async def load_keys(config: GatewayConfig) -> AsyncIterator[KeyRing]:
     shared = make_shared_state(config.server, keys=FileKeys())
     try:
         await shared.look()
-        yield KeyRing(lambda: config.keys, shared.keys)
+        yield KeyRing(
+            lambda: config.keys,
+            shared.keys,
+            has_group=lambda name: config.find_group(name) is not None,
+        )
     finally:
         await shared.aclose()
