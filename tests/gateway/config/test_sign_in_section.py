@@ -66,7 +66,7 @@ def test_on_this_machine_https_is_not_needed(read):
         ({"public_url": '"https://gateway.example.com/a"'}, ":7: public_url may not have a path"),
         ({"client_secret": '"hunter22"'}, ":9: do not put the secret itself in this file"),
         ({"scopes": '["profile"]'}, ":9: scopes without 'openid'"),
-        ({"admins": "[]"}, ":4: nobody could sign in"),
+        ({"admins": "[]"}, ":4: admins and viewers are empty"),
         ({"admins": '[""]'}, ":4: an empty name gives no role"),
         ({"role_claim": "[]"}, ":9: role_claim: "),
         ({"session_seconds": "1"}, ":9: session_seconds: "),

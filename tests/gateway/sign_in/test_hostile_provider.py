@@ -14,9 +14,9 @@ from tests.gateway.sign_in.hostile_provider import ISSUER, KEY, NOW, OTHER_KEY, 
 from pondero.gateway.config.model import SignInConfig
 from pondero.gateway.sign_in import identity_provider
 from pondero.gateway.sign_in.identity_provider import IdentityProvider
-from pondero.gateway.sign_in.problems import SignInFailed
+from pondero.gateway.sign_in.problems import SignInError
 
-INVALID = "The identity provider&#x27;s answer is not valid, so nobody was signed in."
+INVALID = "The identity provider&#x27;s answer is not valid, so you are not signed in."
 EXPIRED = "This sign-in has expired or was begun in another browser; sign in again."
 AWAY = "The identity provider cannot be reached now; try again in a moment."
 
@@ -346,7 +346,7 @@ def test_a_provider_that_does_not_answer_is_given_up_in_time():
 
     async def walk():
         slow = IdentityProvider(SIGN_IN, provider, patience=0.01)
-        with pytest.raises(SignInFailed, match="cannot be reached now"):
+        with pytest.raises(SignInError, match="cannot be reached now"):
             await slow.describe()
 
     asyncio.run(walk())
@@ -375,7 +375,7 @@ def test_a_failure_is_not_repeated_by_everybody_and_passes(monkeypatch):
     async def walk():
         asked = IdentityProvider(SIGN_IN, provider, clock=lambda: next(times))
         for _ in range(2):
-            with pytest.raises(SignInFailed, match="cannot be reached"):
+            with pytest.raises(SignInError, match="cannot be reached"):
                 await asked.describe()
         assert len(provider.asked) == 3
         assert (await asked.describe()).issuer == ISSUER

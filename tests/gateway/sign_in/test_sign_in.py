@@ -471,6 +471,36 @@ def test_no_token_code_or_cookie_is_in_a_log_a_page_or_a_record(caplog, monkeypa
         assert "eyJ" not in text
 
 
+def test_who_signed_in_and_out_and_who_was_refused_is_in_the_audit_log():
+    provider = HostileProvider()
+
+    async def walk():
+        app = make_app(provider)
+        browser = await open_session(app, provider)
+        made = {"name": "made"}
+        await browser.ask("/admin/keys", method="POST", body=made, **OWN)
+        await browser.ask("/admin/sign-out", method="POST", **OWN)
+        provider.claims = {"groups": ["marketing"]}
+        await browser.sign_in(provider)
+        viewer = await open_session(app, provider, groups=["engineering"])
+        await viewer.ask("/admin/keys", method="POST", body=made, **OWN)
+        return [
+            (each.action, each.actor, each.role, each.how, each.subject, each.outcome)
+            for each in reversed(app.gateway.audit.latest())
+        ]
+
+    ada = ("ada@example.com", "admin", "oidc")
+    vera = ("ada@example.com", "viewer", "oidc")
+    assert run(walk()) == [
+        ("sign_in", *ada, "248289761001", "done"),
+        ("key.create", *ada, "made", "done"),
+        ("sign_out", *ada, "248289761001", "done"),
+        ("sign_in", "", "", "", "", "rejected"),
+        ("sign_in", *vera, "248289761001", "done"),
+        ("key.create", *vera, "made", "rejected"),
+    ]
+
+
 def test_the_cookie_of_the_console_is_not_sent_to_a_provider():
     sent: list[HttpRequest] = []
 

@@ -45,8 +45,7 @@ def find_actor(
 ) -> Actor:
     """Return who acts: the holder of the admin key in the ``Authorization`` header.
 
-    If there is no admin key, and nobody can sign in, whoever uses this machine. Raises
-    AccessDenied.
+    Without an admin key and ``[sign_in]``, any user of this machine. Raises AccessDenied.
     """
     if allows_local and not any(key.admin for key in keys):
         return LOCAL

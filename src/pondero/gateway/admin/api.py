@@ -14,7 +14,7 @@ from ..answers.response_writer import ResponseWriter
 from ..observability.audit_log import Outcome
 from ..requests.requester import AccessDenied
 from ..server.context import GatewayContext
-from ..sign_in.sign_in import SessionEnded, SignIn
+from ..sign_in.sign_in import SessionEnd, SignIn
 from ..state.keys import KeyConflict, UnknownKey
 from ..state.redis_link import SharedStateLost
 from . import console
@@ -99,7 +99,7 @@ class Admin:
                     self._record_done(call, answer)
                     answer = answer.answer
                 await writer.whole(HttpResponse(200, _HEADERS, json.encode(answer)))
-        except SessionEnded:
+        except SessionEnd:
             await writer.end()
         except (PonderoError, AccessDenied) as error:
             status = find_status(error)

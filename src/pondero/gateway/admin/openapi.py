@@ -25,8 +25,8 @@ _ERRORS: Mapping[int, str] = {
 _COMMON = (400, 401, 403, 429, 431, 503)
 _ABOUT = (
     "Who may call: the holder of an admin key, sent as a bearer token, and who signed in to the "
-    "console. While no admin key exists and nobody can sign in, whoever uses this machine, without "
-    "a key. A viewer may call what has the role viewer."
+    "console. Without an admin key and [sign_in], any user of this machine, without a "
+    "key. A viewer may call what has the role viewer."
 )
 
 

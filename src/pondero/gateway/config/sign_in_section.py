@@ -11,7 +11,7 @@ _OPENID = "openid"
 
 
 def read_sign_in(rows: ConfigRows) -> SignInConfig | None:
-    """Return how people sign in to the console; None if nobody can. Raises BadConfig."""
+    """Return how people sign in to the console; None if they cannot. Raises BadConfig."""
     if "sign_in" not in rows.file.values:
         return None
     row = rows.table(rows.file.values["sign_in"], _PLACE)
@@ -31,7 +31,7 @@ def read_sign_in(rows: ConfigRows) -> SignInConfig | None:
         raise rows.error(_PLACE, "an empty name gives no role", f"write {EXAMPLES['admins']}")
     if not config.admins and not config.viewers:
         cure = f"write {EXAMPLES['admins']}"
-        raise rows.error(_PLACE, "nobody could sign in: admins and viewers are empty", cure)
+        raise rows.error(_PLACE, "admins and viewers are empty, so no one could sign in", cure)
     return config
 
 

@@ -23,7 +23,7 @@ _LONGEST = 64 << 10  # characters
 async def verify_id_token(
     provider: IdentityProvider, token: str, *, access_token: str, nonce: str, now: float
 ) -> dict[str, Json]:
-    """Return the claims of a token; raises SignInFailed.
+    """Return the claims of a token; raises SignInError.
 
     If the token names a key that is not known, the provider's keys are read once more.
     """
@@ -68,7 +68,7 @@ def _decode(token: str, keys: Json, algorithms: list[str]) -> Any:
 
 
 def _read_keys(keys: Json) -> list[Any]:
-    """Return the keys that can check a signature: a provider may have others beside them."""
+    """Return the keys that can check a signature: a provider may have others too."""
     from joserfc.errors import JoseError  # noqa: PLC0415 - an extra
     from joserfc.jwk import JWKRegistry  # noqa: PLC0415 - an extra
 
@@ -97,5 +97,5 @@ def _check_claims(
     except (JoseError, ValueError, TypeError) as error:
         raise make_invalid(f"the ID token: {error}") from None
     if not isinstance(claims.get("sub"), str) or not claims["sub"]:
-        raise make_invalid("the ID token names nobody")
+        raise make_invalid("the ID token names no person")
     return dict(claims)

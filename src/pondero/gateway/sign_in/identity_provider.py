@@ -1,7 +1,7 @@
 """Talks to the identity provider: its description, its keys, and tokens in exchange for a code.
 
 Every answer has a deadline and a maximum size. The description and the keys are cached; one that
-cannot be read again stays in use, and a failure is not repeated by everybody who signs in.
+cannot be read again stays in use, and a failure is not repeated by each sign-in.
 """
 
 from asyncio import Lock, Semaphore, sleep, timeout
@@ -12,15 +12,15 @@ from time import monotonic
 from typing import Any
 from urllib.parse import quote_plus, urlencode, urlsplit
 
-from msgspec import Struct, ValidationError, convert
+from msgspec import Struct, ValidationError
 
-from ...canon import HttpRequest, Json
+from ...canon import HttpRequest, Json, convert_json
 from ...errors import PonderoError
 from ...exchange import AsyncTransport, Timeouts
 from ...framing import parse_json_or_none
 from ..config.model import SignInConfig, is_loopback
 from ..config.secrets import read_reference
-from .problems import SignInFailed, make_invalid, make_unreachable
+from .problems import SignInError, make_invalid, make_unreachable
 
 WELL_KNOWN = "/.well-known/openid-configuration"
 FRESH = 3600.0
@@ -61,14 +61,14 @@ class ProviderTokens(Struct, frozen=True):
     access_token: str = ""
 
 
-class _Cached:
+class _CachedDocument:
     """A document of the provider, and until when it is used."""
 
     def __init__(self) -> None:
         self.lock = Lock()
         self.value: Any = None
         self.until: float = 0.0
-        self.failed: tuple[float, SignInFailed] | None = None
+        self.failed: tuple[float, SignInError] | None = None
 
 
 class IdentityProvider:
@@ -86,12 +86,12 @@ class IdentityProvider:
         self._transport = transport
         self._clock = clock
         self._patience = patience
-        self._description = _Cached()
-        self._keys = _Cached()
+        self._description = _CachedDocument()
+        self._keys = _CachedDocument()
         self._exchanges = Semaphore(_AT_ONCE)
 
     async def describe(self) -> ProviderDescription:
-        """Return the provider's description; raises SignInFailed."""
+        """Return the provider's description; raises SignInError."""
         found: ProviderDescription = await self._load(self._description, self._read_description)
         return found
 
@@ -102,7 +102,7 @@ class IdentityProvider:
         return await self._load(self._keys, self._read_keys, stale=not again)
 
     async def exchange_code(self, code: str, verifier: str, *, redirect_url: str) -> ProviderTokens:
-        """Return the tokens for a code; raises SignInFailed."""
+        """Return the tokens for a code; raises SignInError."""
         described = await self.describe()
         form = {
             "grant_type": "authorization_code",
@@ -119,12 +119,12 @@ class IdentityProvider:
             detail = f"the token endpoint says {status} {_find_code(answer)}".rstrip()
             if _find_code(answer) in ("invalid_grant", ""):
                 message = "The identity provider did not accept this sign-in; sign in again."
-                raise SignInFailed(403, message, detail=detail)
+                raise SignInError(403, message, detail=detail)
             raise make_invalid(detail)
         if status != 200:
             raise make_unreachable(f"the token endpoint says {status}")
         try:
-            return convert(answer, ProviderTokens)
+            return convert_json(answer, ProviderTokens)
         except ValidationError:
             raise make_invalid("the token endpoint gave no ID token") from None
 
@@ -141,7 +141,9 @@ class IdentityProvider:
 
     # -- requests ----------------------------------------------------------------------------------
 
-    async def _load(self, cached: _Cached, read: Callable[[], Any], *, stale: bool = True) -> Any:
+    async def _load(
+        self, cached: _CachedDocument, read: Callable[[], Any], *, stale: bool = True
+    ) -> Any:
         """Return a document, read at most once at a time; an old one if it cannot be read."""
         async with cached.lock:
             now = self._clock()
@@ -152,8 +154,8 @@ class IdentityProvider:
             try:
                 async with timeout(self._patience):
                     cached.value = await read()
-            except (SignInFailed, TimeoutError) as error:
-                failure = error if isinstance(error, SignInFailed) else make_unreachable("too slow")
+            except (SignInError, TimeoutError) as error:
+                failure = error if isinstance(error, SignInError) else make_unreachable("too slow")
                 if cached.value is not None and stale and failure.status == 502:
                     cached.until = self._clock() + FAILED
                     return cached.value
@@ -167,7 +169,7 @@ class IdentityProvider:
         url = f"{issuer.rstrip('/')}{WELL_KNOWN}"
         request = HttpRequest("GET", url, _READS)
         for _ in range(TRIES - 1):
-            with suppress(SignInFailed):
+            with suppress(SignInError):
                 return _check_description(await self._ask(request), issuer)
             await sleep(_PAUSE)
         return _check_description(await self._ask(request), issuer)
@@ -194,7 +196,7 @@ class IdentityProvider:
         return headers
 
     async def _ask(self, request: HttpRequest) -> tuple[int, Json]:
-        """Return the status and the JSON of an answer; raises SignInFailed."""
+        """Return the status and the JSON of an answer; raises SignInError."""
         body = bytearray()
         try:
             async with timeout(self._patience):
@@ -219,7 +221,7 @@ def _check_description(found: tuple[int, Json], issuer: str) -> ProviderDescript
     if status != 200:
         raise make_unreachable(f"{WELL_KNOWN} says {status}")
     try:
-        described = convert(answer, ProviderDescription)
+        described = convert_json(answer, ProviderDescription)
     except ValidationError as error:
         raise make_invalid(f"{WELL_KNOWN}: {error}") from None
     if described.issuer != issuer:

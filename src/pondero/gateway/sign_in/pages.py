@@ -49,7 +49,7 @@ def write_welcome(name: str) -> HttpResponse:
 
 
 def write_failure(status: int, sentence: str, *, link: str) -> HttpResponse:
-    """Return the page that says why nobody was signed in."""
+    """Return the page that says why the sign-in failed."""
     page = _PAGE.format(
         home=console.HOME,
         refresh="",

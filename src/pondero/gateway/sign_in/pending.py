@@ -9,8 +9,9 @@ from hashlib import sha256
 from secrets import token_urlsafe
 from typing import Any
 
-from msgspec import MsgspecError, Struct, json
+from msgspec import Struct, json
 
+from ...canon import load_json
 from ..state.envelope_secrets import SecretStore
 
 LASTS = 600
@@ -47,7 +48,7 @@ async def seal(pending: PendingSignIn, secrets: SecretStore) -> str:
 
 
 async def unseal(text: str, secrets: SecretStore) -> PendingSignIn | None:
-    """Return the sign-in in a cookie; None if it is of nobody who has these secrets."""
+    """Return the sign-in in a cookie; None if it was not sealed with these secrets."""
     from joserfc import jwe  # noqa: PLC0415 - an extra
     from joserfc.errors import JoseError  # noqa: PLC0415 - an extra
 
@@ -56,8 +57,8 @@ async def unseal(text: str, secrets: SecretStore) -> PendingSignIn | None:
     for secret in await secrets.load():
         try:
             opened = jwe.decrypt_compact(text, _derive(secret), algorithms=list(_HEADER.values()))
-            return json.decode(opened.plaintext or b"", type=PendingSignIn)
-        except (JoseError, MsgspecError, ValueError, TypeError, KeyError, RecursionError):
+            return load_json(opened.plaintext or b"", PendingSignIn)
+        except (JoseError, ValueError, TypeError, KeyError, RecursionError):
             continue
     return None
 

@@ -1,7 +1,7 @@
 """Why a sign-in fails: a status, one sentence for the person, and more for the records."""
 
 
-class SignInFailed(Exception):
+class SignInError(Exception):
     """A sign-in ends without a session; the message is one sentence without any secret.
 
     ``detail`` is for the records of the gateway alone: what was wrong with the provider's answer.
@@ -13,19 +13,19 @@ class SignInFailed(Exception):
         self.detail = detail
 
 
-def make_unreachable(detail: str) -> SignInFailed:
+def make_unreachable(detail: str) -> SignInError:
     """Return the error for an identity provider that does not answer as it should."""
     message = "The identity provider cannot be reached now; try again in a moment."
-    return SignInFailed(502, message, detail=detail)
+    return SignInError(502, message, detail=detail)
 
 
-def make_invalid(detail: str) -> SignInFailed:
+def make_invalid(detail: str) -> SignInError:
     """Return the error for an answer of the identity provider that proves nothing."""
-    message = "The identity provider's answer is not valid, so nobody was signed in."
-    return SignInFailed(502, message, detail=detail)
+    message = "The identity provider's answer is not valid, so you are not signed in."
+    return SignInError(502, message, detail=detail)
 
 
-def make_expired(detail: str) -> SignInFailed:
+def make_expired(detail: str) -> SignInError:
     """Return the error for an answer to a sign-in that this browser did not begin, or long ago."""
     message = "This sign-in has expired or was begun in another browser; sign in again."
-    return SignInFailed(400, message, detail=detail)
+    return SignInError(400, message, detail=detail)

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from secrets import token_urlsafe
 
-from msgspec import MsgspecError, Struct, json
+from msgspec import Struct, json
 
-from ...canon import Json
+from ...canon import Json, load_json
 from ..admin.actor import Actor, Role
 from ..config.model import SignInConfig
 from ..state.sessions import SessionStore
@@ -17,7 +17,7 @@ _NAMES = ("preferred_username", "name", "sub")
 _LONGEST_NAME = 128
 
 
-class Session(Struct, frozen=True):
+class ConsoleSession(Struct, frozen=True):
     """Who signed in, until when, and by which values of the claim that gives roles.
 
     ``given``: the values that had a role then; whether they still have one is decided at each
@@ -38,7 +38,9 @@ class Session(Struct, frozen=True):
         return Actor(self.name, role, "oidc")
 
 
-def make_session(claims: Mapping[str, Json], config: SignInConfig, now: float) -> Session | None:
+def make_session(
+    claims: Mapping[str, Json], config: SignInConfig, now: float
+) -> ConsoleSession | None:
     """Return the session of a person with these claims; None if they give no role."""
     known = {*config.admins, *config.viewers}
     given = tuple(value for value in read_values(claims, config.role_claim) if value in known)
@@ -48,7 +50,7 @@ def make_session(claims: Mapping[str, Json], config: SignInConfig, now: float) -
     seconds = config.session_seconds
     if seconds is None:  # a number, as its verification found
         seconds = min(max(0.0, float(str(ends)) - now), LONGEST)
-    return Session(
+    return ConsoleSession(
         find_name(claims), str(claims["sub"]), now + seconds, given, describe_source(config)
     )
 
@@ -104,19 +106,19 @@ def _find_claim(claims: Mapping[str, Json], path: tuple[str, ...]) -> Json:
 # -- storage --------------------------------------------------------------------------------------
 
 
-async def save_session(session: Session, store: SessionStore, now: float) -> str:
+async def save_session(session: ConsoleSession, store: SessionStore, now: float) -> str:
     """Store a session, and return the secret by which its browser is known."""
     secret = token_urlsafe(32)
     await store.add(secret, json.encode(session), session.until - now)
     return secret
 
 
-async def load_session(secret: str, store: SessionStore) -> Session | None:
+async def load_session(secret: str, store: SessionStore) -> ConsoleSession | None:
     """Return the session of a browser; None if it has ended."""
     found = await store.find(secret) if secret else None
     if found is None:
         return None
     try:
-        return json.decode(found, type=Session)
-    except MsgspecError:  # of another version
+        return load_json(found, ConsoleSession)
+    except ValueError:  # of another version
         return None

@@ -31,8 +31,8 @@ from .id_token import verify_id_token
 from .identity_provider import IdentityProvider, ProviderDescription
 from .pages import write_failure, write_welcome
 from .pending import LASTS, PendingSignIn, begin_sign_in, seal, unseal
-from .problems import SignInFailed, make_expired, make_invalid
-from .session import Session, has_claim, load_session, make_session, save_session
+from .problems import SignInError, make_expired, make_invalid
+from .session import ConsoleSession, has_claim, load_session, make_session, save_session
 
 LOG = logging.getLogger("pondero.gateway")
 
@@ -50,7 +50,7 @@ _PARAMETERS = 32  # of an answer of the provider
 _LONGEST = 4096  # characters of a code
 
 
-class SessionEnded(Exception):
+class SessionEnd(Exception):
     """The session of a long answer has ended."""
 
 
@@ -74,7 +74,7 @@ class SignIn:
 
     @staticmethod
     def serves(path: str) -> bool:
-        """Return whether an address belongs to sign-in, so that it needs nobody signed in."""
+        """Return whether an address belongs to sign-in, which needs no session."""
         return path in _METHODS
 
     @staticmethod
@@ -83,7 +83,7 @@ class SignIn:
         return path == CALLBACK and http.method == "GET" and "origin" not in http.headers
 
     async def find_actor(self, http: HttpRequest) -> Actor | None:
-        """Return who is signed in, None if nobody is; a key in the request goes before.
+        """Return who is signed in, None without a session; a key in the request goes before.
 
         Raises AccessDenied if the request would change something, and is not of our own page.
         """
@@ -98,7 +98,7 @@ class SignIn:
 
     @asynccontextmanager
     async def hold(self, http: HttpRequest, actor: Actor) -> AsyncIterator[None]:
-        """Give a long answer to who is signed in; raises SessionEnded at its session's end."""
+        """Give a long answer to who is signed in; raises SessionEnd at its session's end."""
         if actor.how != "oidc":
             yield
             return
@@ -110,7 +110,7 @@ class SignIn:
                 finally:
                     watching.cancel()
         except TimeoutError:
-            raise SessionEnded from None
+            raise SessionEnd from None
 
     async def _watch(self, http: HttpRequest, deadline: Timeout) -> None:
         actor: Actor | None
@@ -118,7 +118,7 @@ class SignIn:
             await sleep(LOOK)
             try:
                 actor = await self.find_actor(http)
-            except (PonderoError, AccessDenied):  # nobody knows
+            except (PonderoError, AccessDenied):  # it is not known
                 actor = None
             if actor is None:
                 deadline.reschedule(get_running_loop().time())
@@ -134,7 +134,7 @@ class SignIn:
         elif path == OPTIONS:
             await writer.whole(_json(200, {"label": config and _find_label(config)}))
         elif config is None:
-            await writer.whole(_json(404, _error("nobody can sign in here; use an admin key")))
+            await writer.whole(_json(404, _error("there is no sign-in here; use an admin key")))
         elif path == SIGN_OUT:
             await self._sign_out(http, config, writer, address)
         else:
@@ -155,7 +155,7 @@ class SignIn:
                 await self._start(writer, config)
             else:
                 await self._finish(http, writer, config, address)
-        except SignInFailed as failed:
+        except SignInError as failed:
             self._note_failure(failed, address)
             page = write_failure(failed.status, str(failed), link=START)
             forget = write_cookie(PENDING, "", config, seconds=0)
@@ -163,7 +163,7 @@ class SignIn:
         except (SharedStateLost, StoreError) as lost:
             await writer.whole(write_failure(503, f"Sign-in is not possible: {lost}.", link=START))
 
-    def _note_failure(self, failed: SignInFailed, address: str) -> None:
+    def _note_failure(self, failed: SignInError, address: str) -> None:
         """Record a failure: few rows for many, because anybody can cause them."""
         reason = f"sign-in: {failed.detail or failed}"
         LOG.warning("%s", reason)
@@ -229,7 +229,7 @@ class SignIn:
 
     async def _identify(
         self, provider: IdentityProvider, code: str, pending: PendingSignIn
-    ) -> Session:
+    ) -> ConsoleSession:
         """Return the session of the person whom the provider sent here with a code."""
         config, now = provider.config, self._gateway.now()
         url = make_redirect_url(config)
@@ -244,12 +244,12 @@ class SignIn:
         if not has_claim(claims, config.role_claim):
             more = await provider.load_claims(tokens.access_token)
             if more and more.get("sub") != claims["sub"]:
-                raise make_invalid("the userinfo endpoint describes somebody else")
+                raise make_invalid("the userinfo endpoint describes another person")
             claims = {**more, **claims}
         session = make_session(claims, config, now)
         if session is None:
             message = "Your account has no role in this gateway; ask its operator for one."
-            raise SignInFailed(403, message, detail=f"no role for {claims['sub']!r}")
+            raise SignInError(403, message, detail=f"no role for {claims['sub']!r}")
         return session
 
     async def _sign_out(
@@ -266,7 +266,7 @@ class SignIn:
 
     # -- what it needs -----------------------------------------------------------------------------
 
-    async def _load_session(self, http: HttpRequest, config: SignInConfig) -> Session | None:
+    async def _load_session(self, http: HttpRequest, config: SignInConfig) -> ConsoleSession | None:
         secret = find_cookie(http.headers, SESSION, config)
         try:
             return await load_session(secret, self._gateway.shared.sessions)
@@ -274,13 +274,13 @@ class SignIn:
             raise AccessDenied(503, str(error)) from None
 
     def _find_provider(self, config: SignInConfig) -> IdentityProvider:
-        """Return the provider of the present configuration, with what is known of it."""
+        """Return the provider of the present configuration, with its cached documents."""
         if self._provider is None or self._provider.config != config:
             self.transport = self.transport or AsyncHttpTransport()
             self._provider = IdentityProvider(config, self.transport)
         return self._provider
 
-    def _note_event(self, action: str, session: Session, address: str) -> None:
+    def _note_event(self, action: str, session: ConsoleSession, address: str) -> None:
         """Record who signed in or out; the subject is how the provider knows that person."""
         config = self._config
         actor = session.find_actor(config, self._gateway.now()) if config is not None else None
@@ -343,7 +343,7 @@ def _find_code(
     if error := answer.get("error"):
         word = error if error.isidentifier() and len(error) < 60 else "an error"
         message = f"The identity provider did not sign you in ({word})."
-        raise SignInFailed(403, message)
+        raise SignInError(403, message)
     code = answer.get("code", "")
     if not 0 < len(code) <= _LONGEST:
         raise make_invalid("the answer has no code")

@@ -55,16 +55,16 @@ class LocalSessions:
         """Store a new entry, and forget those that ended."""
         now = self._clock()
         self._entries = {key: each for key, each in self._entries.items() if each[0] > now}
-        return self._entries.setdefault(digest(id), entry := (now + seconds, value)) is entry
+        return self._entries.setdefault(_digest(id), entry := (now + seconds, value)) is entry
 
     async def find(self, id: str) -> bytes | None:
         """Return an entry."""
-        until, value = self._entries.get(digest(id), (0.0, b""))
+        until, value = self._entries.get(_digest(id), (0.0, b""))
         return value if until > self._clock() else None
 
     async def remove(self, id: str) -> None:
         """Delete an entry."""
-        self._entries.pop(digest(id), None)
+        self._entries.pop(_digest(id), None)
 
 
 class FileSessions:
@@ -78,15 +78,15 @@ class FileSessions:
 
     async def add(self, id: str, value: bytes, seconds: float) -> bool:
         """Store a new entry, and forget those that ended."""
-        return await to_thread(self._add, digest(id), value, seconds)
+        return await to_thread(self._add, _digest(id), value, seconds)
 
     async def find(self, id: str) -> bytes | None:
         """Return an entry."""
-        return await to_thread(self._find, digest(id))
+        return await to_thread(self._find, _digest(id))
 
     async def remove(self, id: str) -> None:
         """Delete an entry."""
-        await to_thread(self._remove, digest(id))
+        await to_thread(self._remove, _digest(id))
 
     def _add(self, key: str, value: bytes, seconds: float) -> bool:
         now = self._clock()
@@ -114,7 +114,7 @@ class FileSessions:
 
 
 class RedisSessions:
-    """Sessions of all replicas; while Redis is unreachable, nobody is signed in."""
+    """Sessions of all replicas; while Redis is unreachable, there are none."""
 
     def __init__(self, link: RedisLink) -> None:
         self._link = link
@@ -142,10 +142,10 @@ class RedisSessions:
         await self._link.ask(lambda redis: redis.delete(_make_key(id)))
 
 
-def digest(id: str) -> str:
+def _digest(id: str) -> str:
     """Return the name under which an entry is stored; ids are random, so a plain digest will do."""
     return sha256(id.encode()).hexdigest()
 
 
 def _make_key(id: str) -> str:
-    return f"{PREFIX}session:{digest(id)}"
+    return f"{PREFIX}session:{_digest(id)}"

@@ -152,7 +152,7 @@ async function findProvider() {
   }
 }
 
-/** End the session, and forget the key; the page begins anew. */
+/** End the session, and forget the key; then load the page again. */
 export async function signOut() {
   const key = sessionStorage.getItem(KEY);
   sessionStorage.removeItem(KEY);
