@@ -197,6 +197,19 @@ def test_without_a_ledger_entries_go_to_the_log_in_one_line(caplog):
     assert "\n" not in line
 
 
+def test_without_a_ledger_the_latest_entries_have_pages_too():
+    gate = Gate()
+    for number in range(5):
+        gate.said("PATCH", "keys/ci", {"blocked": number % 2 == 0})
+
+    first = json.loads(gate.said("GET", "audit?count=3").body)
+    second = json.loads(gate.said("GET", f"audit?count=3&before={first['next']}").body)
+
+    found = [each["id"] for page in (first, second) for each in page["entries"]]
+    assert found == [each.id for each in gate.context.audit.latest()]
+    assert second["next"] is None
+
+
 # -- the configuration -----------------------------------------------------------------------------
 
 

@@ -13,7 +13,7 @@ How = Literal["key", "local", "oidc"]
 
 
 class Actor(Struct, frozen=True):
-    """Who acts: a name for people, what they may do, and how that is known."""
+    """Who acts: a readable name, what they may do, and how that is known."""
 
     name: str
     role: Role
@@ -26,7 +26,7 @@ class Actor(Struct, frozen=True):
 
 
 LOCAL = Actor("local", "admin", "local")
-"""Whoever uses this machine, while no admin key exists."""
+"""The user of this machine, while no admin key exists."""
 
 
 class AdminCall(Struct, frozen=True):

@@ -21,7 +21,7 @@ from . import console
 from .access import check_host, check_origin, check_role, describe_viewer, find_actor
 from .actor import Actor, AdminCall
 from .key_views import read_object
-from .operation import HOME, JSON, Done, ErrorAnswer, ErrorText, Operation
+from .operation import HOME, JSON, ActionResult, ErrorAnswer, ErrorText, Operation
 from .operations import find_operations
 from .request_views import UnknownRequest
 
@@ -95,7 +95,7 @@ class Admin:
                     await operation.stream(self._gateway, call, writer)
             elif operation.handler is not None:
                 answer = await operation.handler(self._gateway, call)
-                if isinstance(answer, Done):
+                if isinstance(answer, ActionResult):
                     self._record_done(call, answer)
                     answer = answer.answer
                 await writer.whole(HttpResponse(200, _HEADERS, json.encode(answer)))
@@ -109,7 +109,7 @@ class Admin:
     def record_denied(
         self, http: HttpRequest, path: str, address: str, denied: AccessDenied
     ) -> None:
-        """Record that somebody was not let in; a page that was asked for is no action."""
+        """Record that a client was not let in; a page that was asked for is no action."""
         if not path.startswith(f"{HOME}/"):
             return
         found, name = find_operations(path)
@@ -126,7 +126,7 @@ class Admin:
             reason=str(denied),
         )
 
-    def _record_done(self, call: AdminCall, done: Done) -> None:
+    def _record_done(self, call: AdminCall, done: ActionResult) -> None:
         self._gateway.audit.record(
             call.actor,
             done.action,

@@ -32,7 +32,9 @@ async def list_audit(gateway: GatewayContext, call: AdminCall) -> AuditPage:
     before = parse_cursor(query["before"]) if query.get("before") else None
     recent = [] if before is not None else _list_recent(gateway, wanted)
     if gateway.ledger is None:
-        return AuditPage(entries=recent[:count])
+        found = _list_recent(gateway, wanted)
+        older = [each for each in found if before is None or before.is_after(each.at, each.id)]
+        return add_recent(AuditPage(entries=[]), older, count)
     try:
         page = await read_ledger(
             partial(load_audit_page, gateway.ledger, wanted, before=before, count=count)

@@ -73,7 +73,7 @@ def record_local(
     reason: str | None = None,
     id: str | None = None,
 ) -> None:
-    """Record an action of whoever runs this process."""
+    """Record an action of the user who runs this process."""
     audit.record(
         find_operator(),
         action,

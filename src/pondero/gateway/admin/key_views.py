@@ -18,7 +18,7 @@ from ..quotas.quota_preview import LoweredLimit, find_lowered_limits
 from ..server.context import GatewayContext
 from .access import is_guarded
 from .actor import AdminCall
-from .operation import JSON, Done
+from .operation import JSON, ActionResult
 
 _LOWERED = 3  # models whose answers a budget shortens, as examples
 _FIXED = ("name", "hash")  # of a key
@@ -33,7 +33,7 @@ KeyName = Annotated[str, Meta(min_length=1, max_length=LONGEST_KEY_NAME)]
 
 
 class QuotaView(Struct, frozen=True):
-    """A quota and how much of it is used; money in dollars.
+    """A quota and how much of it is used; cost in dollars.
 
     ``rolling``: it holds for any time span of this length, else for the calendar's.
     """
@@ -112,7 +112,7 @@ class GroupList(Struct, frozen=True):
     groups: list[GroupView]
 
 
-async def list_keys(gateway: GatewayContext, _call: AdminCall) -> KeyList:
+async def show_keys(gateway: GatewayContext, _call: AdminCall) -> KeyList:
     """Return all keys with their rules and quota use."""
     every = await gateway.keys.all()
     rows = [await _describe_key(gateway, key) for key in every]
@@ -141,7 +141,7 @@ def _describe_quota(bound: Quota, taken: int) -> QuotaView:
     return QuotaView(bound.unit, bound.most / unit, taken / unit, bound.per, bound.rolling)
 
 
-async def list_groups(gateway: GatewayContext, _call: AdminCall) -> GroupList:
+async def show_groups(gateway: GatewayContext, _call: AdminCall) -> GroupList:
     """Return all groups with their keys and quota use."""
     keys = await gateway.keys.all()
     return GroupList(
@@ -157,7 +157,7 @@ async def list_groups(gateway: GatewayContext, _call: AdminCall) -> GroupList:
     )
 
 
-async def create_key(gateway: GatewayContext, call: AdminCall) -> Done:
+async def create_key(gateway: GatewayContext, call: AdminCall) -> ActionResult:
     """Create a key."""
     rules = read_object(call.http)
     name = rules.pop("name", None)
@@ -168,10 +168,10 @@ async def create_key(gateway: GatewayContext, call: AdminCall) -> Done:
     text = await gateway.keys.make(name, given)
     made = next((key for key in await gateway.keys.all() if key.name == name), None)
     answer = CreatedKey(name, text)
-    return Done(answer=answer, action="key.create", subject=name, after=describe_key(made))
+    return ActionResult(answer=answer, action="key.create", subject=name, after=describe_key(made))
 
 
-async def change_key(gateway: GatewayContext, call: AdminCall) -> Done:
+async def change_key(gateway: GatewayContext, call: AdminCall) -> ActionResult:
     """Change settings of a key, or block it."""
     rules, action = read_object(call.http), "key.change"
     if not rules:
@@ -184,7 +184,7 @@ async def change_key(gateway: GatewayContext, call: AdminCall) -> Done:
         edit = await gateway.keys.block(call.name, blocked=blocked)
     else:
         edit = await gateway.keys.change(call.name, rules)
-    return Done(
+    return ActionResult(
         answer=NamedKey(call.name),
         action=action,
         subject=call.name,
@@ -193,10 +193,10 @@ async def change_key(gateway: GatewayContext, call: AdminCall) -> Done:
     )
 
 
-async def remove_key(gateway: GatewayContext, call: AdminCall) -> Done:
+async def remove_key(gateway: GatewayContext, call: AdminCall) -> ActionResult:
     """Delete a key."""
     edit = await gateway.keys.remove(call.name)
-    return Done(
+    return ActionResult(
         answer=NamedKey(call.name),
         action="key.remove",
         subject=call.name,

@@ -1,11 +1,11 @@
 """Describes the admin API in OpenAPI 3.1, from the table of its operations."""
 
 from collections.abc import Mapping, Sequence
+from importlib.metadata import version
 from typing import Any
 
 from msgspec.json import schema_components
 
-from ... import __version__
 from ...canon import Json
 from .operation import HOME, JSON, ErrorAnswer, Operation, Parameter
 
@@ -41,7 +41,11 @@ def describe(operations: Sequence[Operation], *, guarded: bool) -> Json:
         place[each.method.lower()] = _describe_operation(each, refs)
     return {
         "openapi": "3.1.0",
-        "info": {"title": "pondero admin API", "version": __version__, "description": _ABOUT},
+        "info": {
+            "title": "pondero admin API",
+            "version": version("pondero"),
+            "description": _ABOUT,
+        },
         "security": [{_KEY: []}] if guarded else [{}],
         "paths": paths,
         "components": {
@@ -93,7 +97,7 @@ def _list_errors(operation: Operation) -> list[int]:
 
 def _describe_parameter(parameter: Parameter, place: str, refs: Mapping[str, Json]) -> Json:
     schema = refs[_name_kind(parameter.kind)]
-    if not parameter.required:  # an empty value is none, as a form sends it
+    if not parameter.required:  # a form sends an empty value for a missing one
         schema = {"anyOf": [schema, {"const": ""}]}
     return {
         "name": parameter.name,

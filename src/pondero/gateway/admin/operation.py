@@ -26,7 +26,7 @@ class Parameter(Struct, frozen=True, kw_only=True):
     required: bool = False
 
 
-class Done(Struct, frozen=True, kw_only=True):
+class ActionResult(Struct, frozen=True, kw_only=True):
     """What an operation did, for its answer and for the audit log."""
 
     answer: Json
@@ -41,7 +41,7 @@ class Operation(Struct, frozen=True, kw_only=True):
 
     ``answer`` is the type of the answer, and None of one that ``stream`` sends in another
     ``media``. ``body`` is the type of the body. ``action`` is the name in the audit log of an
-    operation that changes something, which only an admin may call; its handler returns ``Done``.
+    operation that changes something, which only an admin may call; its handler returns ``ActionResult``.
     ``errors``: statuses of this operation besides those of all.
     """
 

@@ -30,9 +30,9 @@ from .key_views import (
     NewKey,
     change_key,
     create_key,
-    list_groups,
-    list_keys,
     remove_key,
+    show_groups,
+    show_keys,
 )
 from .operation import HOME, Operation, Parameter
 from .preview import PlanPreview
@@ -80,7 +80,7 @@ _FILTER = (
 _AUDIT_FILTER = (
     Parameter(name="actor", description="Who acted."),
     Parameter(name="action", kind=Literal[ACTIONS], description="What was done."),
-    Parameter(name="subject", description="The name of what it was done to."),
+    Parameter(name="subject", description="The key or file that was changed."),
     Parameter(name="outcome", kind=Literal[OUTCOMES], description="How it ended."),
     _SINCE,
     _UNTIL,
@@ -183,7 +183,7 @@ OPERATIONS: tuple[Operation, ...] = (
         path="keys",
         id="listKeys",
         summary="List keys with their rules and quota use",
-        handler=list_keys,
+        handler=show_keys,
         answer=KeyList,
     ),
     Operation(
@@ -225,7 +225,7 @@ OPERATIONS: tuple[Operation, ...] = (
         path="groups",
         id="listGroups",
         summary="List groups with their keys and quota use",
-        handler=list_groups,
+        handler=show_groups,
         answer=GroupList,
     ),
     Operation(

@@ -10,7 +10,7 @@ from .model import HASH, REFERENCES, GatewayConfig
 
 _NAMES = ("name", "match")  # of a row, whatever its section calls it
 _SHOWN = len(HASH) + 8  # characters of a hash
-_SECRET = frozenset({"webhook"})  # whoever knows such an address can post to it
+_SECRET = frozenset({"webhook"})  # who knows such an address can post to it
 
 
 class ConfigChange(Struct, frozen=True):

@@ -43,14 +43,14 @@ _INSERT = (
     f"VALUES ({', '.join('?' for _ in COLUMNS)}) ON CONFLICT (id) DO NOTHING"
 )
 _LONGEST = 500  # characters of a name or a reason
-_LARGEST = 100_000  # bytes of what was before, or after
+_LARGEST = 100_000  # bytes of ``before``, and of ``after``
 _SHOWN = len(HASH) + 8  # characters of a hash: enough to tell two keys apart
 
 
 class AuditEntry(Struct, frozen=True, kw_only=True):
-    """One action of an actor; ``how`` and ``role`` are empty if nobody was recognised.
+    """One action of an actor; ``how`` and ``role`` are empty for an unknown client.
 
-    ``subject``: the name of what it was done to. ``address``: of the client, empty for this
+    ``subject``: the key or file that was changed. ``address``: of the client, empty for this
     machine's own commands and signals.
     """
 
@@ -88,7 +88,7 @@ class AuditLog:
         reason: str | None = None,
         id: str | None = None,
     ) -> None:
-        """Record an action; without an actor, that of somebody who was not recognised.
+        """Record an action; without an actor, that of an unknown client.
 
         A text names a key that is no actor. ``id``: of what several processes record, which is one
         action.

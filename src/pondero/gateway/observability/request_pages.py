@@ -44,6 +44,10 @@ class Cursor(Struct, frozen=True):
     def __str__(self) -> str:
         return f"{self.at!r}_{self.id}"
 
+    def is_after(self, at: float, id: str) -> bool:
+        """Return whether a row with this time and id is older."""
+        return (at, id) < (self.at, self.id)
+
 
 class RequestPage(Struct, frozen=True, kw_only=True):
     """Requests, newest first. ``next``: where older ones begin; ``searched``: how far it looked.

@@ -53,7 +53,7 @@ async def identify(gateway: GatewayContext, http: HttpRequest) -> Requester:
 
 
 def _find_group(key: GatewayKey, config: GatewayConfig) -> GatewayGroup:
-    """Return the group of a key; raises AccessDenied if nobody knows its rules any more."""
+    """Return the group of a key; raises AccessDenied if its rules are not known any more."""
     found = config.find_group(key.group or "")
     if found is None:
         message = (

@@ -341,7 +341,7 @@ class App:
         is_single = self.rejections.note(
             arrival.id, arrival.address, status, reason, front=front, key=denied.key
         )
-        if is_single:  # nobody can fill the audit log with rejections either
+        if is_single:  # a client must not fill the audit log with rejections either
             self._admin.record_denied(head, path, arrival.address, denied)
         await self._answer_unread(arrival, response)
 

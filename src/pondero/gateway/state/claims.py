@@ -15,7 +15,7 @@ class Claims(Protocol):
         ...
 
     async def give_back(self, name: str) -> bool:
-        """End a claim, whoever has it; return whether it was there."""
+        """End a claim of any process; return whether it was there."""
         ...
 
 

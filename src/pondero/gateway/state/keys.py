@@ -241,7 +241,7 @@ class KeyConflict(BadParameter):
 
 
 class KeyEdit(msgspec.Struct, frozen=True):
-    """A change of a key: how it was and how it is, None if there was or is none."""
+    """A change of a key: how it was and how it is, None before it was created or after it was removed."""
 
     before: GatewayKey | None
     after: GatewayKey | None
