@@ -59,6 +59,8 @@ class Metrics:
         self._levels_changed = counter(
             "dial", "Levels that were not sent as asked", "model key why"
         )
+        self._group_requests = counter("group_requests", "Requests of keys in a group", "group end")
+        self._group_cost = counter("group_cost_dollars", "Dollars of keys in a group", "group")
         self._purposes = counter("purposes", "Requests by purpose", "purpose key")
         self._endpoints = counter(
             "endpoints", "Requests that are no conversation, by endpoint", "endpoint key status"
@@ -153,6 +155,13 @@ class Metrics:
         self._find_series(self._of_deployment, name, model, receipt.status, receipt.end).inc()
         if tokens := receipt.usage.known_total:
             self._find_series(self._tokens_of_deployment, name, model).inc(tokens)
+
+    def _count_group(self, receipt: Receipt) -> None:
+        if receipt.group is None:
+            return
+        self._find_series(self._group_requests, receipt.group, receipt.end).inc()
+        if receipt.cost:
+            self._find_series(self._group_cost, receipt.group).inc(float(receipt.cost))
 
     def _count_answer(self, receipt: Receipt, model: str) -> None:
         place = (receipt.route or "", model, _level(receipt.sent), receipt.key)

@@ -21,6 +21,7 @@ class RequestRecord:
             "id": call.id,
             "at": gateway.now(),
             "key": call.requester.name,
+            "group": call.requester.group.name if call.requester.group is not None else None,
             "front": call.client_dialect,
             "trace": call.http.headers.get("traceparent"),
         }

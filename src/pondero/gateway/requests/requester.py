@@ -6,12 +6,15 @@ from datetime import UTC
 from functools import lru_cache
 from urllib.parse import parse_qs, urlsplit
 
+from msgspec.structs import replace
+
 from ... import dialects
 from ...canon import HttpRequest
 from ...dialects import COMMON, list_key_protocols
-from ..config.model import GatewayConfig, GatewayKey, is_loopback
+from ..config.model import GatewayConfig, GatewayGroup, GatewayKey, is_loopback
 from ..config.secrets import find_holder
 from ..server.context import GatewayContext, Requester
+from ..state.envelope_secrets import LOCAL
 from ..state.redis_link import SharedStateLost
 
 _LOCAL = Requester()
@@ -121,7 +124,21 @@ def _find_among(
     if not keys:
         check_site(http.headers, gateway.config)
     requester = find_requester(http, keys, gateway.now())
-    return Requester(key=requester.key) if gateway.config.private else requester
+    if requester.key is not None and requester.key.group is not None:
+        requester = replace(requester, group=_find_group(requester.key, gateway.config))
+    return replace(requester, id=LOCAL) if gateway.config.private else requester
+
+
+def _find_group(key: GatewayKey, config: GatewayConfig) -> GatewayGroup:
+    """Return the group of a key; raises AccessDenied if its rules are not known any more."""
+    found = config.find_group(key.group or "")
+    if found is None:
+        message = (
+            f"the gateway key {key.name!r} belongs to the group {key.group!r}, which gateway.toml "
+            "does not have; add the group, or change the key"
+        )
+        raise AccessDenied(403, message, key=key.name)
+    return found
 
 
 def find_requester(http: HttpRequest, keys: Sequence[GatewayKey], now: float) -> Requester:

@@ -10,12 +10,13 @@ from ...catalog import ModelEntry
 from ...dialects import ParsedRequest, Service, get_dialect
 from ...errors import PermissionDenied
 from ...thinking import Plan, Policy, RequestParameters
-from ..config.model import GatewayKey, GatewayRoute, LevelRules
+from ..config.model import GatewayKey, LevelRules
 from ..config.routing import ResolvedRoute, allows
 from ..deployments.conversation import Conversation, find_conversation
 from ..hooks.chain import HookedRequest
 from ..levels.level_rules import AppliedLevel, RequestedLevel, parse_requested_level
 from ..purposes.rules import RequestPurpose, find_rule, recognise_purpose
+from ..quotas.quota import Holder
 from ..server.context import GatewayContext, Requester
 from ..signatures.envelope import ClientEnvelopes
 from ..signatures.known_answers import KnownAnswers
@@ -140,20 +141,25 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
         return self.hooked is not None and (self.hooked.is_changed or self.hooked.writes_answer)
 
     @property
+    def holders(self) -> tuple[Holder, ...]:
+        """Return whose rules and quotas hold: its route, its key's group, and its key."""
+        requester = self.call.requester
+        every = (self.resolved.route, requester.group, requester.key)
+        return tuple([each for each in every if each is not None])
+
+    @property
     def is_limited(self) -> bool:
         """Return whether its key or route has rules that hold for its models only."""
-        key, route = self.call.requester.key, self.resolved.route
-        if key is not None and (key.models or _has_rules(key)):
-            return True
-        return route is not None and _has_rules(route)
+        key = self.call.requester.key
+        return bool(key is not None and key.models) or any(map(_has_rules, self.holders))
 
     @property
     def limits_models(self) -> bool:
         """Return whether a rule says which models may be asked, or with which levels."""
-        key, route = self.call.requester.key, self.resolved.route
-        if key is not None and (key.models or key.thinking != _NO_RULES):
-            return True
-        return route is not None and route.thinking != _NO_RULES
+        key = self.call.requester.key
+        return bool(key is not None and key.models) or any(
+            each.thinking != _NO_RULES for each in self.holders
+        )
 
     @property
     def show(self) -> str | None:
@@ -190,7 +196,7 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
         )
 
 
-def _has_rules(holder: GatewayKey | GatewayRoute) -> bool:
+def _has_rules(holder: Holder) -> bool:
     return bool(holder.thinking != _NO_RULES or holder.budget or holder.limit)
 
 
@@ -323,8 +329,7 @@ def _leave_out_unknown(routed: RoutedRequest) -> RoutedRequest:
 
     Raises PermissionDenied if no other is left: a cap must not fail open.
     """
-    holders = (routed.resolved.route, routed.call.requester.key)
-    bounds = any(each is not None and each.thinking.binds for each in holders)
+    bounds = any(each.thinking.binds for each in routed.holders)
     if not bounds or not any(map(is_unknown, routed.resolved.entries)):
         return routed
     known = tuple(entry for entry in routed.resolved.entries if not is_unknown(entry))
