@@ -334,12 +334,12 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def find_name_problem(name: str, what: str = "key") -> str | None:
+def find_name_problem(name: str, holder: str = "key") -> str | None:
     """Return why a key, or something else, may not have this name; None if it may."""
     if len(name) > LONGEST_KEY_NAME:
-        return f"a {what}'s name may have {LONGEST_KEY_NAME} characters"
+        return f"a {holder}'s name may have {LONGEST_KEY_NAME} characters"
     if not name.strip() or not name.isprintable():
-        return f"a {what}'s name must be printable, in one line, and say whose it is"
+        return f"a {holder}'s name must be printable, in one line, and say whose it is"
     return None
 
 

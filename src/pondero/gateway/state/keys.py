@@ -242,7 +242,7 @@ class KeyConflict(BadParameter):
 
 
 class KeyEdit(msgspec.Struct, frozen=True):
-    """A change of a key; None before it was created, or after it was removed."""
+    """A change of a key: how it was and how it is; None: it did not or does not exist."""
 
     before: GatewayKey | None
     after: GatewayKey | None
