@@ -7,7 +7,7 @@ in all later requests (wires/in-band). The bytes of the other turns stay as they
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from typing import cast
@@ -77,22 +77,52 @@ async def keep_level_window(
     gateway: GatewayContext, routed: RoutedRequest, attempt: Attempt
 ) -> Attempt:
     """Return the attempt with a changed level inside the conversation, if the model takes it."""
+    return await finish_level_window(gateway, begin_level_window(gateway, routed, attempt))
+
+
+class LevelWindow(Struct, frozen=True):
+    """An attempt whose earlier levels are being read; without ``sent``, it is ready.
+
+    ``keys`` are those of the conversation after each of its last turns, the newest last.
+    """
+
+    attempt: Attempt
+    sent: _SentTurns | None = None
+    form: LevelTurns | None = None
+    keys: tuple[str, ...] = ()
+    reading: Awaitable[dict[str, bytes]] | None = None
+
+
+def begin_level_window(
+    gateway: GatewayContext, routed: RoutedRequest, attempt: Attempt
+) -> LevelWindow:
+    """Begin to read the levels of a conversation, with the other commands of this step."""
     entry, http = attempt.entry, attempt.exchange.http
     form = get_dialect(entry.provider.dialect).caller().level_turns
     if form is None or not entry.takes_level_turns or (sent := _read(http.body, entry)) is None:
-        return attempt
+        return LevelWindow(attempt)
     if routed.stored_level is not None:  # only some of the turns are in this request
-        return attempt if sent.own else _restate(routed.stored_level, sent, form, attempt)
+        ready = attempt if sent.own else _restate(routed.stored_level, sent, form, attempt)
+        return LevelWindow(ready)
     owner = f"{routed.call.requester.id}\n{entry.id}"
-    keys = _list_keys(sent.turns, owner, gateway.conversations)
-    earlier = keys[:-1]  # the same turns again, with another level, are another conversation
-    found = await gateway.memory.get(earlier) if earlier else {}
+    keys = tuple(_list_keys(sent.turns, owner, gateway.conversations))
+    reading = gateway.memory.begin(keys[:-1], latest=True) if len(keys) > 1 else None
+    return LevelWindow(attempt, sent, form, keys, reading)
+
+
+async def finish_level_window(gateway: GatewayContext, window: LevelWindow) -> Attempt:
+    """Return the attempt with its levels in their places; its answer stores what they are now."""
+    attempt, sent, form = window.attempt, window.sent, window.form
+    if sent is None or form is None:
+        return attempt
+    earlier = window.keys[:-1]  # the same turns again, with another level, are another conversation
+    found = gateway.memory.known(earlier) if window.reading is None else await window.reading
     known = next((found[key] for key in reversed(earlier) if key in found), None)
     before = None if known is None else _STATED.decode(known)
     if sent.own and (before is None or not (before.updates or before.unbound[1])):
         return attempt  # the client sets levels inside the conversation itself
     stated = _continue(before, sent, form, attempt)
-    await gateway.memory.put({keys[-1]: msgspec.msgpack.encode(stated)})
+    attempt = replace(attempt, remembered={window.keys[-1]: msgspec.msgpack.encode(stated)})
     changes = stated.updates or stated.unbound != (0, 0)
     return _write_turns(attempt, sent, form, stated) if changes else attempt
 
