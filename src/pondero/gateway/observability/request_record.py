@@ -40,6 +40,11 @@ class RequestRecord:
         self._admission = admission
         self.meter.extend = admission.extend
 
+    def set_meter(self, meter: UsageMeter) -> None:
+        """Count with another meter, for an endpoint that is no conversation."""
+        self.meter = meter
+        meter.begun = self._note_try
+
     def note(self, **facts: Json) -> None:
         """Set fields of the receipt."""
         self._facts |= facts

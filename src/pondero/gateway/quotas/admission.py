@@ -26,6 +26,7 @@ from ...extras import install_hint
 from ...store import has_prices, price_usage
 from ...thinking import Plan
 from ..levels.level_plan import plan_attempt
+from ..requests.long_bodies import give_way
 from ..requests.routed_request import UNKNOWN_OUTPUT, RoutedRequest, find_usual_limit
 from ..server.context import GatewayContext
 from .hosted_tools import AddedTokens, describe_tools, find_added, iter_limited
@@ -74,7 +75,7 @@ class Admission:
         uses = [each for each in self._uses if each.bound.unit != "requests"]
         full = await self._reserve_more(uses)
         if full is not None:
-            raise _make_rejection(full, self._gateway.now())
+            raise make_quota_error(full, self._gateway.now())
 
     async def add(self, uses: Sequence[QuotaUse]) -> bool:
         """Reserve more; return whether there was room for it."""
@@ -126,7 +127,7 @@ class AdmissionPlan(Struct, frozen=True):
         return self.need.routed
 
 
-def plan_admission(routed: RoutedRequest) -> AdmissionPlan:
+async def plan_admission(routed: RoutedRequest) -> AdmissionPlan:
     """Return what must be reserved for a request.
 
     Raises PermissionDenied; BadParameter for an answer in the background, whose use could not be
@@ -145,13 +146,15 @@ def plan_admission(routed: RoutedRequest) -> AdmissionPlan:
                 f"has a budget or a token limit; ask without {field}"
             )
             raise BadParameter(message)
+        await give_way(routed.call.http.body)
         prompts = tuple(find_prompt_bound(routed, entry) for entry in routed.resolved.entries)
+        await give_way(routed.call.http.body)
         need = _find_need(_bound_output(routed), units, prompts)
     return AdmissionPlan(need, _list_uses(need, quotas))
 
 
 def _list_uses(need: _Need, quotas: Iterable[Quota]) -> list[QuotaUse]:
-    return [_make_use(quota, need.amounts[quota.unit]) for quota in quotas]
+    return [make_use(quota, need.amounts[quota.unit]) for quota in quotas]
 
 
 async def admit(gateway: GatewayContext, routed: RoutedRequest) -> tuple[RoutedRequest, Admission]:
@@ -159,7 +162,7 @@ async def admit(gateway: GatewayContext, routed: RoutedRequest) -> tuple[RoutedR
 
     Raises RateLimited and QuotaSpent, and what ``plan_admission`` raises.
     """
-    plan = plan_admission(routed)
+    plan = await plan_admission(routed)
     return await continue_admission(gateway, plan, await reserve(gateway, plan))
 
 
@@ -193,7 +196,7 @@ async def continue_admission(
     tries = 1
     while full is not None:
         if full.bound.rolling or tries == _TRIES:
-            raise _make_rejection(full, gateway.now())
+            raise make_quota_error(full, gateway.now())
         need = await _lower_need(gateway, need, quotas)
         uses = _list_uses(need, quotas)
         full = await gateway.state.reserve(name, uses)
@@ -208,7 +211,7 @@ async def admit_restored(
 
     What the reservation lacks is added; if there is no room for that, it is given up for another.
     """
-    plan, id = plan_admission(routed), routed.call.id
+    plan, id = await plan_admission(routed), routed.call.id
     reserved = gateway.state.find_reserved(id)
     missing = [
         QuotaUse(each.bound, each.amount - reserved.get(each.bound.name, 0))
@@ -232,7 +235,8 @@ def _find_rates(plan: AdmissionPlan) -> dict[Unit, float]:
     return {"tokens": TOKENS_PER_BYTE, "money": TOKENS_PER_BYTE * price}
 
 
-def _make_use(bound: Quota, amount: int) -> QuotaUse:
+def make_use(bound: Quota, amount: int) -> QuotaUse:
+    """Return what a request reserves of a quota."""
     # A request that may take more than a limit has in all goes alone; a budget is never overdrawn.
     return QuotaUse(bound, min(amount, bound.most) if bound.rolling else amount)
 
@@ -326,9 +330,9 @@ def _reject_short(gateway: GatewayContext, need: _Need, quota: Quota, room: int)
     amount = need.amounts[quota.unit]
     full = QuotaShortfall(quota, quota.most - room, amount, _wait(gateway, quota))
     if quota.unit == "thinking_tokens":
-        return _make_rejection(full, gateway.now())
+        return make_quota_error(full, gateway.now())
     cures = describe_tools(need.routed), describe_unseen(need.routed)
-    return _make_rejection(full, gateway.now(), "; ".join(filter(None, cures)))
+    return make_quota_error(full, gateway.now(), "; ".join(filter(None, cures)))
 
 
 def _find_useful(routed: RoutedRequest) -> int:
@@ -377,7 +381,8 @@ def _price_in_billionths(entry: ModelEntry, prompt: int, output: int) -> int:
     raise PermissionDenied(message, status=403)
 
 
-def _make_rejection(full: QuotaShortfall, now: float, cure: str = "") -> ServiceError:
+def make_quota_error(full: QuotaShortfall, now: float, cure: str = "") -> ServiceError:
+    """Return the error for a request that a quota has no room for."""
     quota, wait = full.bound, ceil(full.wait)
     most = f"{_format_amount(quota.unit, quota.most)} per {quota.per}"
     amount = _format_amount(quota.unit, full.amount)

@@ -27,7 +27,7 @@ from ..server.context import GatewayContext
 from .attempt import make_attempt
 from .hooked_request import show_to_hooks
 from .requester import RequesterCheck
-from .routed_request import ClientRequest, RoutedRequest, parse_known, read_history
+from .routed_request import ClientRequest, RoutedRequest, parse_locally, read_history
 from .stored_ids import begin_owners, check_stored_ids
 
 
@@ -68,7 +68,7 @@ async def look_up(
     """
     check = RequesterCheck(gateway, call.http, call.requester, call.keys)
     try:
-        routed = await parse_known(gateway, call, service)
+        routed = await parse_locally(gateway, call, service)
         note(routed)
         if gateway.shared.begin_look is not None and not gateway.hooks:
             return await _look_up(gateway, routed, check)
@@ -85,7 +85,7 @@ async def _look_up(
         check.begin()
     # What is stored may set a level, on which the reservation depends.
     routed = await check_stored_ids(gateway, routed, owners)
-    plan = plan_admission(routed)
+    plan = await plan_admission(routed)
     unread = routed.unread.keys if routed.unread is not None else ()
     ready = _make_ready(gateway, plan.routed)
     check.begin()

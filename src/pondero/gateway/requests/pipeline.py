@@ -19,6 +19,7 @@ from ..observability.request_record import RequestRecord
 from ..server.context import GatewayContext
 from ..state.breakers import REST
 from .errors import SHUTDOWN, add_response_headers, describe_reason, write_error
+from .long_bodies import give_way
 from .lookup import AdmittedRequest, look_up
 from .request_id import HEADER
 from .requester import AccessDenied, RequesterChange
@@ -100,7 +101,9 @@ async def _attempt_in_order(
             continue
         record.note(provider=entry.provider.name, model=entry.model)
         try:
+            await give_way(routed.call.http.body)
             attempt = await finish_level_window(gateway, found.begin_window(gateway, entry))
+            await give_way(routed.call.http.body)
             await deliver(gateway, routed, attempt, writer, record)
         except PonderoError as error:
             failed = error.with_traceback(None)  # it would keep this frame, which keeps it

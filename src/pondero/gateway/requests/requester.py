@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from ... import dialects
 from ...canon import HttpRequest
-from ...dialects import COMMON
+from ...dialects import COMMON, list_key_protocols
 from ..config.model import GatewayConfig, GatewayKey, is_loopback
 from ..config.secrets import find_holder
 from ..server.context import GatewayContext, Requester
@@ -133,13 +133,13 @@ def find_requester(http: HttpRequest, keys: Sequence[GatewayKey], now: float) ->
         found = find_holder(keys, shown)
         if found is None:
             continue
-        if (end := _find_end(found, now)) is None:
+        if (end := find_end(found, now)) is None:
             return Requester(found.hash, found)
         problem = AccessDenied(401, f"the gateway key {found.name!r} {end}", key=found.name)
     raise problem
 
 
-def _find_end(key: GatewayKey, now: float) -> str | None:
+def find_end(key: GatewayKey, now: float) -> str | None:
     """Return why a key is not valid any more, which only its holder is told; None if it is."""
     if key.blocked:
         return "is blocked"
@@ -161,6 +161,12 @@ def _iter_keys(headers: Mapping[str, str], url: str) -> Iterator[str]:
     ):  # boto3 signs requests; the access key id is the gateway key
         _, _, credential = authorization.partition("Credential=")
         yield credential.partition("/")[0]
+    if "sec-websocket-protocol" in headers:  # a browser can set no other header of a socket
+        beginnings = list_key_protocols()
+        for offered in headers["sec-websocket-protocol"].split(",")[:_PARAMETERS]:
+            for beginning in beginnings:
+                if offered.strip().startswith(beginning):
+                    yield offered.strip().removeprefix(beginning)
     query = urlsplit(url).query
     if "key" in query:
         try:

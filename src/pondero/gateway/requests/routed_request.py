@@ -17,9 +17,12 @@ from ..levels.level_rules import AppliedLevel, RequestedLevel, parse_requested_l
 from ..purposes.rules import RequestPurpose, find_rule, recognise_purpose
 from ..server.context import GatewayContext, Requester
 from ..signatures.envelope import ClientEnvelopes
+from ..signatures.known_answers import KnownAnswers
 from ..signatures.restore import cache_keys, restore_history
 from ..signatures.turns import ClientTurn, split_turns
 from .kept_items import StoredContent, resolve_stored
+from .known_turns import parse_known
+from .long_bodies import give_way
 from .repeated_fields import check_repeated
 
 UNKNOWN_OUTPUT = 32_000
@@ -252,13 +255,13 @@ async def parse_and_route(
     gateway: GatewayContext, call: ClientRequest, service: Service[Json]
 ) -> RoutedRequest:
     """Return the conversation in a request; raises PonderoError, Rejected and RecursionError."""
-    routed = await parse_known(gateway, call, service)
+    routed = await parse_locally(gateway, call, service)
     if routed.unread is None or (reading := gateway.memory.begin(routed.unread.keys)) is None:
         return routed
     return await read_history(gateway, routed, await reading)
 
 
-async def parse_known(
+async def parse_locally(
     gateway: GatewayContext, call: ClientRequest, service: Service[Json]
 ) -> RoutedRequest:
     """Return the conversation with the answers that this process knows; ``lookup`` reads on."""
@@ -269,7 +272,11 @@ async def parse_known(
         call = replace(call, http=plain)
     stored = await resolve_stored(gateway, call.http, service, client=call.requester.id)
     http = stored.http
-    parsed = service.parse(sent_http if is_wrapped else http)
+    if is_wrapped or gateway.hooks:  # a hook may change what it is shown, so it gets its own
+        parsed = service.parse(sent_http if is_wrapped else http)
+    else:
+        parsed = parse_known(gateway.conversations, service, http, client=call.requester.id)
+    await give_way(http.body)
     resolved = route(gateway, call, parsed)
     purpose = recognise_purpose(call.http, parsed.request)
     if gateway.routing.rules:
@@ -386,9 +393,11 @@ async def restore(
     """
     client = call.requester.id
     envelopes = await gateway.envelopes.make_envelopes(client, call.http.body)
-    turns = split_turns(request.messages)
-    keys = cache_keys(request, client=client, turns=turns)
+    memo = gateway.conversations
+    turns = split_turns(request.messages, memo)
+    keys = cache_keys(request, client=client, turns=turns, memo=memo)
     known = {**gateway.memory.find_known(keys), **(found or {})} if keys else {}
+    await give_way(call.http.body)
     withheld: list[str] = []
     restored = restore_history(
         request,
@@ -398,6 +407,7 @@ async def restore(
         open_envelope=envelopes.open,
         turns=turns,
         withheld=withheld,
+        known=KnownAnswers(memo, call.client_dialect, envelopes.key),
     )
     missing = tuple(key for key in keys if key not in known)
     unread = None

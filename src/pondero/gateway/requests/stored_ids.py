@@ -112,7 +112,7 @@ def _is_plain(each: StoredId) -> bool:
 
 
 def _list_owner_keys(found: Iterable[StoredId]) -> dict[str, str]:
-    return {_make_owner_key(each.id): each.id for each in found if not each.of_account}
+    return {make_owner_key(each.id): each.id for each in found if not each.of_account}
 
 
 async def _load_records(
@@ -189,7 +189,7 @@ class GivenIdRecorder:
         ids, self._ids = self._ids - self._recorded, set()
         if ids:
             self._recorded |= ids
-            records = {_make_owner_key(id): self._record for id in ids}
+            records = {make_owner_key(id): self._record for id in ids}
             if self._home is not None:
                 records |= {_make_home_key(id): self._home for id in ids}
             await gateway.shared.owners.put(records)
@@ -223,14 +223,16 @@ def _describe_level(routed: RoutedRequest, exchange: Exchange) -> bytes:
     return said + _END + _GATEWAY if is_ours else said
 
 
-def _make_owner_key(id: str) -> str:
-    return _digest(b"stored", id)
+def make_owner_key(id: str) -> str:
+    """Return the name of the record of who was given an id."""
+    return make_stored_key(b"stored", id)
 
 
 def _make_home_key(id: str) -> str:
-    return _digest(b"home", id)
+    return make_stored_key(b"home", id)
 
 
-def _digest(purpose: bytes, id: str) -> str:
+def make_stored_key(purpose: bytes, id: str) -> str:
+    """Return the name of a record about an id."""
     text = purpose + b"\0" + id.encode("utf-8", "surrogatepass")
     return blake2b(text, digest_size=18).hexdigest()

@@ -39,6 +39,7 @@ from ..observability.log_redaction import redact_log
 from ..observability.receipt import Observer, Receipt
 from ..quotas.usage_counter import UsageCounter
 from ..state.answer_cache import AnswerCache
+from ..state.conversation_memo import REMEMBERED_SHARE, ConversationMemo
 from ..state.envelope_secrets import LOCAL, EnvelopeSecrets
 from ..state.keys import KeyRing
 from ..state.shared_state import BreakerStore, SharedState, make_shared_state
@@ -89,6 +90,9 @@ class GatewayContext:
         self.transport = transport
         self.state: UsageCounter = self.shared.state
         self.memory: AnswerCache = self.shared.memory
+        self.conversations: ConversationMemo = ConversationMemo(
+            config.server.answer_cache_bytes // REMEMBERED_SHARE
+        )
         self.envelopes: EnvelopeSecrets = EnvelopeSecrets(
             lambda: self.config.server, self.shared.secrets
         )

@@ -76,8 +76,9 @@ class LocalAnswerCache:
         """Return the values of these keys."""
         self._forget()
         found = {key: self._items[key][1] for key in keys if key in self._items}
+        until = self._clock() + self._seconds
         for key, value in found.items():
-            self._items[key] = (self._clock() + self._seconds, value)
+            self._items[key] = (until, value)
             self._items.move_to_end(key)
         return found
 

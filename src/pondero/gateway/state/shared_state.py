@@ -12,6 +12,7 @@ from ..config.secrets import read_reference
 from ..quotas.usage_counter import LocalUsageCounter, UsageCounter
 from .answer_cache import AnswerCache, LocalAnswerCache
 from .breakers import Breakers
+from .conversation_memo import REMEMBERED_SHARE
 from .envelope_secrets import FileSecrets, LocalSecrets, RedisSecrets, SecretStore, make_secret
 from .key_file import KeyFile
 from .keys import FileKeys, KeyRing, KeyStore, LocalKeys
@@ -105,7 +106,8 @@ def make_shared_state(
     """
     own_secrets = secrets or LocalSecrets()
     owners = LocalAnswerCache(seconds=_OWNED, size=_OWNERS)
-    memory = LocalAnswerCache(seconds=server.answer_cache_seconds, size=server.answer_cache_bytes)
+    size = server.answer_cache_bytes - server.answer_cache_bytes // REMEMBERED_SHARE
+    memory = LocalAnswerCache(seconds=server.answer_cache_seconds, size=size)
     if server.state == "memory":
         saved = FileOwners(owners, seconds=_OWNED) if saves_owners else None
         return SharedState(
