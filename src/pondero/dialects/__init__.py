@@ -44,6 +44,16 @@ from .dialect import (
 )
 from .hosted_parts import LOST, Told
 from .json_schemas import make_valid
+from .kept_responses import (
+    Continuation,
+    ConversationFacts,
+    ItemRow,
+    KeptAnswer,
+    KeptCall,
+    KeptResponses,
+    NewConversation,
+    SocketRequest,
+)
 from .level_turns import LevelTurns
 from .media_rules import MediaRules, Size
 from .portability import NeededField, Portability
@@ -73,6 +83,8 @@ __all__ = [
     "CacheReport",
     "CacheRules",
     "Caller",
+    "Continuation",
+    "ConversationFacts",
     "DepthPlaces",
     "Dialect",
     "EarlierAnswer",
@@ -82,6 +94,10 @@ __all__ = [
     "EventStream",
     "GivenAnswer",
     "HostedTools",
+    "ItemRow",
+    "KeptAnswer",
+    "KeptCall",
+    "KeptResponses",
     "Layer",
     "LevelTurns",
     "MatchScore",
@@ -89,6 +105,7 @@ __all__ = [
     "MissReason",
     "ModelEndpoints",
     "NeededField",
+    "NewConversation",
     "OtherModels",
     "OutputSupport",
     "OwnPaths",
@@ -111,6 +128,7 @@ __all__ = [
     "SignatureSlots",
     "Signer",
     "Size",
+    "SocketRequest",
     "StoredAnswer",
     "StoredCall",
     "StoredId",

@@ -19,6 +19,7 @@ from pondero.gateway.config.model import (
     ProviderOverride,
     PurposeRule,
     RateLimitRule,
+    ResponsesConfig,
     RuleMatch,
     ServerConfig,
     SpendBudget,
@@ -218,6 +219,7 @@ def test_the_cure_of_every_setting_is_known():
         PurposeRule,
         RuleMatch,
         AlertsConfig,
+        ResponsesConfig,
     )
     fields = {field for kind in kinds for field in kind.__struct_fields__}
 

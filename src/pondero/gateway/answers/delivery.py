@@ -17,6 +17,7 @@ from ..quotas.prompt_bound import find_prompt_bound
 from ..quotas.usage_meter import MeteredTransport
 from ..requests.attempt import Attempt
 from ..requests.errors import SHUTDOWN, add_response_headers, describe_reason, write_error
+from ..requests.kept_answers import AnswerKeeper
 from ..requests.kept_items import KeptItemRecorder
 from ..requests.routed_request import RoutedRequest
 from ..requests.stored_ids import GivenIdRecorder
@@ -101,8 +102,16 @@ class _Delivery:
         home = attempt.entry.id if attempt.path.keeps_ids else None
         self._given_ids = GivenIdRecorder(gateway, routed, exchange, home=home)
         client = routed.call.requester.id
-        self._kept_items = KeptItemRecorder(routed.service, routed.parsed, client)
         self._filter = KeyFilter(list_keys(exchange.http))
+        self._keeper = AnswerKeeper(
+            gateway,
+            routed,
+            KeyFilter(list_keys(exchange.http)),
+            home=attempt.entry.id if attempt.path.stores else "",
+        )
+        self._kept_items: KeptItemRecorder | AnswerKeeper = self._keeper
+        if not self._keeper.is_active:
+            self._kept_items = KeptItemRecorder(routed.service, routed.parsed, client)
         self._adjustments: list[str] = []
         self._held = HeldBeginning(
             holds=asks_again(routed) and count_answers(routed, attempt.entry) == 1,
@@ -273,8 +282,10 @@ class _Delivery:
                 turns=routed.turns,
             )
             items = {**of_answer, **items}  # of equal answers, the first is kept
-        kept = self._kept_items.list_entries(self._find_prompt)
-        await self.gateway.memory.put({**items, **kept})
+        if isinstance(self._kept_items, KeptItemRecorder):
+            items |= self._kept_items.list_entries(self._find_prompt)
+        await self.gateway.memory.put(items)
+        await self._keeper.save(self._find_prompt)
         await self.record_ids()
 
     async def record_ids(self) -> None:

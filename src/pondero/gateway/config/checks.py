@@ -14,6 +14,7 @@ from ...errors import BadConfig, MissingExtra, PonderoError
 from ...extras import install_hint
 from .model import REFERENCES, GatewayConfig
 from .reader import check_exposure, check_sharing, locate
+from .responses_section import STORES
 from .routing import Routing
 from .secrets import find_provider_url, is_self, read_envelope_secrets, read_reference, read_webhook
 from .server_section import LEDGERS, STATES
@@ -26,6 +27,8 @@ def _check_extras(config: GatewayConfig, _routing: Routing) -> None:
         needed["redis"] = "a shared state"
     if config.server.ledger not in ("sqlite", "off"):
         needed["psycopg"] = "a ledger in PostgreSQL"
+    if config.responses.store not in STORES:
+        needed["psycopg"] = "a store of answers in PostgreSQL"
     for module, what in needed.items():
         if find_spec(module) is None:
             message = f"{what} needs {module}; {install_hint('gateway')}"

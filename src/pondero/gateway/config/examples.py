@@ -50,5 +50,11 @@ EXAMPLES: Mapping[str, str] = {
     "log": 'log = "stderr", "off" or a path',
     "envelope_secret": 'envelope_secret = "env:NAME", "file:PATH" or "keyring:NAME", or a list',
     "accept_plain_envelopes": 'accept_plain_envelopes = "local", "always" or "never"',
+    "store": 'store = "state", "sqlite", "off" or "postgresql://host/name"',
+    "seconds": "seconds = 2592000",
+    "bytes": "bytes = 268435456",
+    "answer_bytes": "answer_bytes = 33554432",
+    "background": "background = 100",
+    "background_per_key": "background_per_key = 20",
 }
 """By the name of the setting."""

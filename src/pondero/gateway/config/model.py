@@ -180,6 +180,24 @@ class ServerConfig(Struct, frozen=True, forbid_unknown_fields=True):
     accept_plain_envelopes: Literal["local", "always", "never"] = "local"
 
 
+class ResponsesConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where the gateway keeps the answers of the Responses API, and how many and how long.
+
+    ``store``: "state" (memory or Redis, as ``[server] state`` says), "sqlite", a PostgreSQL
+    address or a reference to one, or "off". What nobody uses for ``seconds`` is deleted, and the
+    oldest of what is more than ``bytes``; an answer of more than ``answer_bytes`` is not kept.
+    ``background``: how many answers a process works on for clients that fetch them later,
+    ``background_per_key`` how many of them for one key.
+    """
+
+    store: str = "state"
+    seconds: Annotated[float, Meta(ge=1, le=10 * 365 * 86_400)] = 30 * 86_400
+    bytes: Count = 256 * _MIB
+    answer_bytes: Count = 32 * _MIB
+    background: Annotated[int, Meta(ge=0, le=10_000)] = 100
+    background_per_key: Annotated[int, Meta(ge=0, le=10_000)] = 20
+
+
 class AlertsConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Where alarms about the dial are sent: an address, or a reference to one."""
 
@@ -202,6 +220,7 @@ class GatewayConfig(Struct, frozen=True):
     private: bool = False
     rules: tuple[PurposeRule, ...] = ()
     alerts: AlertsConfig = AlertsConfig()
+    responses: ResponsesConfig = ResponsesConfig()
 
     @property
     def is_exposed(self) -> bool:

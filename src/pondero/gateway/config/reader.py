@@ -16,6 +16,7 @@ from .model import (
     GatewayRoute,
     ProviderOverride,
 )
+from .responses_section import read_responses
 from .route_section import read_routes, read_rules
 from .rows import ConfigRows
 from .secrets import read_envelope_secrets
@@ -57,7 +58,7 @@ def reload_config(config: GatewayConfig, lookup: Lookup, *, offline: bool = Fals
         envelope_secret=again.server.envelope_secret,
         accept_plain_envelopes=again.server.accept_plain_envelopes,
     )
-    again = replace(again, server=server, private=config.private)
+    again = replace(again, server=server, responses=config.responses, private=config.private)
     check_exposure(again)
     if config.keys and not again.keys:  # a file cut off in the middle may still be valid
         message = (
@@ -133,7 +134,7 @@ def _is_ready(provider: catalog.Provider, own: ProviderOverride, saved: frozense
 _SIGNERS = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE")  # where botocore finds the signing key
 
 
-_SECTIONS = ("server", "route", "rule", "alerts", "provider", "key")
+_SECTIONS = ("server", "responses", "route", "rule", "alerts", "provider", "key")
 
 
 def _read(rows: ConfigRows, path: Path) -> GatewayConfig:
@@ -142,6 +143,7 @@ def _read(rows: ConfigRows, path: Path) -> GatewayConfig:
     routes = read_routes(rows)
     return GatewayConfig(
         server=read_server(rows),
+        responses=read_responses(rows),
         routes=routes,
         rules=read_rules(rows, routes),
         alerts=read_alerts(rows),

@@ -3,6 +3,7 @@
 from asyncio import CancelledError
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 
 from ...canon import Json
 from ...catalog import ModelEntry
@@ -17,6 +18,7 @@ from ..quotas.admission import admit
 from ..server.context import GatewayContext
 from ..state.breakers import REST
 from .attempt import make_attempt
+from .background import begin_run, check_room, show_run
 from .errors import SHUTDOWN, add_response_headers, describe_reason, write_error
 from .request_id import HEADER
 from .routed_request import ClientRequest, RoutedRequest, parse_and_route
@@ -30,31 +32,76 @@ async def answer_request(
     """Answer one conversation; errors are written too."""
     service = get_dialect(call.client_dialect).service()
     record = RequestRecord(gateway, call)
+    shown: Callable[[ResponseWriter], Awaitable[None]] | None = None
     try:
-        routed = await parse_and_route(gateway, call, service)
-        routed = await check_stored_ids(gateway, routed)
-        record.requested_model = routed.parsed.request.model
-        record.note(
-            stream=routed.parsed.request.stream,
-            purpose=routed.purpose.purpose,
-            route=routed.resolved.route.match if routed.resolved.route is not None else None,
-        )
-        routed, admission = await admit(gateway, routed)
-        record.admit(admission)
+        routed = await _admit(gateway, call, service, record)
+        if routed.is_background:
+            work = partial(_answer_later, gateway, routed, record)
+            run = await begin_run(gateway, routed, work)
+            shown = partial(show_run, gateway, routed, run)
+        else:
+            await _attempt_in_order(gateway, routed, writer, record)
+    except BaseException as error:
+        if not await _tell(error, call, service, writer, record):
+            raise
+    finally:
+        if shown is None:
+            record.finish()
+    if shown is not None:
+        await shown(writer)
+
+
+async def _admit(
+    gateway: GatewayContext, call: ClientRequest, service: Service[Json], record: RequestRecord
+) -> RoutedRequest:
+    """Return a conversation that may be answered, with what it may take reserved."""
+    routed = await parse_and_route(gateway, call, service)
+    routed = await check_stored_ids(gateway, routed)
+    if routed.is_background:
+        check_room(gateway, call.requester)
+    record.requested_model = routed.parsed.request.model
+    record.note(
+        stream=routed.parsed.request.stream,
+        purpose=routed.purpose.purpose,
+        route=routed.resolved.route.match if routed.resolved.route is not None else None,
+    )
+    routed, admission = await admit(gateway, routed)
+    record.admit(admission)
+    return routed
+
+
+async def _answer_later(
+    gateway: GatewayContext, routed: RoutedRequest, record: RequestRecord, writer: ResponseWriter
+) -> None:
+    """Answer a conversation whose client does not wait for it."""
+    try:
         await _attempt_in_order(gateway, routed, writer, record)
-    except (PonderoError, Rejected, RecursionError) as error:
+    except BaseException as error:
+        if not await _tell(error, routed.call, routed.service, writer, record):
+            raise
+    finally:
+        record.finish()
+
+
+async def _tell(
+    error: BaseException,
+    call: ClientRequest,
+    service: Service[Json],
+    writer: ResponseWriter,
+    record: RequestRecord,
+) -> bool:
+    """Write and record an error; return whether that is all there is to do."""
+    if isinstance(error, PonderoError | Rejected | RecursionError):
         await _write_rejection(error, call, service, writer, record)
-    except CancelledError:
+        return True
+    if isinstance(error, CancelledError):
         if writer.left:
             record.note_left()
         else:
             await _write_shutdown(call, service, writer, record)
-        raise
-    except Exception as error:
+    elif isinstance(error, Exception):
         record.note(status=500, end="failed", reason=describe_reason(error))
-        raise
-    finally:
-        record.finish()
+    return False
 
 
 async def _write_shutdown(

@@ -24,6 +24,7 @@ from ..requests.errors import (
     read_reason,
     write_error,
 )
+from ..requests.kept_calls import answer_kept_call
 from ..requests.model_list import answer_models
 from ..requests.pipeline import answer_request
 from ..requests.read_request import (
@@ -110,10 +111,13 @@ class App:
         while (await receive())["type"] != "lifespan.shutdown":
             await send({"type": "lifespan.startup.complete"})
         refreshing.cancel()
+        await self.gateway.runs.aclose()
         await self.gateway.watch.wait_until_closed()  # cut streams write their last event
         self.rejections.close()
         with suppress(TimeoutError):
             async with timeout(_CLOSING):
+                if self.gateway.kept is not None:
+                    await self.gateway.kept.aclose()
                 await self.gateway.shared.aclose()
         await send({"type": "lifespan.shutdown.complete"})
 
@@ -242,6 +246,8 @@ class App:
             found = await count_prompt(gateway, http, requester)
             if found is None:
                 what = "stored answer"
+                found = await answer_kept_call(gateway, http, requester, writer)
+            if found is None:
                 found = await answer_stored_call(gateway, http, requester, writer)
             if found is None:
                 what = "model list"

@@ -37,8 +37,11 @@ from ..observability.log_redaction import redact_log
 from ..observability.receipt import Observer, Receipt
 from ..quotas.usage_counter import UsageCounter
 from ..state.answer_cache import AnswerCache
+from ..state.background_runs import BackgroundRuns
 from ..state.envelope_secrets import LOCAL, EnvelopeSecrets
+from ..state.kept_store import KeptStore
 from ..state.keys import KeyRing
+from ..state.open_store import open_store
 from ..state.shared_state import BreakerStore, SharedState, make_shared_state
 
 LOG = logging.getLogger("pondero.gateway")
@@ -88,11 +91,13 @@ class GatewayContext:
         self.envelopes: EnvelopeSecrets = EnvelopeSecrets(
             lambda: self.config.server, self.shared.secrets
         )
+        self.kept: KeptStore | None = open_store(config, self.shared.link)
         self.breakers: BreakerStore = self.shared.breakers
         self.keys: KeyRing = KeyRing(lambda: self.config.keys, self.shared.keys)
         self.watch: ClientWatch = ClientWatch()
         self.feed: Feed = Feed()
         self.dial_watch: DialWatch = DialWatch()
+        self.runs: BackgroundRuns = BackgroundRuns()
         self.ledger = ledger
         self.save_begun = save_begun
         self.observers: tuple[Observer, ...] = (

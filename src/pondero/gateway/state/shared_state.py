@@ -69,6 +69,8 @@ class SharedState(Struct, frozen=True, kw_only=True):
     close: Callable[[], Awaitable[None]] = _nothing
     probe: Callable[[], Awaitable[None]] = _nothing
     """Ask the shared state whether it is there; raises SharedStateLost."""
+    link: RedisLink | None = None
+    """The connection, if replicas share the state."""
     refresh: Callable[[], Awaitable[None]] | None = None
     """Give the shared state back what it lost; called now and then; raises SharedStateLost."""
 
@@ -131,6 +133,7 @@ def make_shared_state(
         owners=RedisAnswerCache(link, owners, seconds=_OWNED),
         secrets=RedisSecrets(link, own_secrets),
         look=board.look,
+        link=link,
         is_lost=lambda: link.is_away,
         close=link.aclose,
         probe=board.look,
