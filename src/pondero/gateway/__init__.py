@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .config.reader import load_config
     from .config.routing import Routing
     from .config.secrets import find_provider_key, find_provider_url, hash_key, make_key
+    from .hooks.interface import Hook, HookCall, Reject
     from .launch.clients import (
         ChosenModel,
         LaunchClient,
@@ -40,6 +41,7 @@ _NAMES = {
     "config.reader": "load_config",
     "config.routing": "Routing",
     "config.secrets": "find_provider_key find_provider_url hash_key make_key",
+    "hooks.interface": "Hook HookCall Reject",
     "launch.clients": (
         "ChosenModel LaunchClient LaunchCommand copy_back load_clients prepare_launch "
         "private_config"
@@ -57,10 +59,13 @@ __all__ = [
     "GatewayConfig",
     "GatewayKey",
     "GatewayRoute",
+    "Hook",
+    "HookCall",
     "KeyRing",
     "LaunchClient",
     "LaunchCommand",
     "LevelRules",
+    "Reject",
     "Routing",
     "check_start",
     "copy_back",

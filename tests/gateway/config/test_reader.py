@@ -15,6 +15,7 @@ from pondero.gateway.config.model import (
     GatewayConfig,
     GatewayKey,
     GatewayRoute,
+    HookConfig,
     LevelRules,
     ProviderOverride,
     PurposeRule,
@@ -220,6 +221,7 @@ def test_the_cure_of_every_setting_is_known():
         RuleMatch,
         AlertsConfig,
         ResponsesConfig,
+        HookConfig,
     )
     fields = {field for kind in kinds for field in kind.__struct_fields__}
 

@@ -2,20 +2,23 @@
 
 from asyncio import CancelledError
 from functools import partial
+from typing import Protocol
 
 from msgspec.structs import replace
 
-from ...canon import AdjustmentNote, Assembler, Event, PartStart, Reply
+from ...canon import AdjustmentNote, Assembler, Event, PartStart, Reply, iter_events
 from ...errors import PonderoError
 from ...exchange import Emit, flow, list_keys
 from ...transport import AsyncShell
+from ..hooks.bounded_call import FAILED
+from ..hooks.chain import HookedAnswer, note_failures
 from ..levels.level_rules import show_sent
 from ..levels.level_window import keep_level_window
 from ..observability.request_record import RequestRecord
 from ..quotas.output_bound import count_answers
 from ..quotas.prompt_bound import find_prompt_bound
 from ..quotas.usage_meter import MeteredTransport
-from ..requests.attempt import Attempt
+from ..requests.attempt import Attempt, make_attempt
 from ..requests.errors import SHUTDOWN, add_response_headers, describe_reason, write_error
 from ..requests.kept_answers import AnswerKeeper
 from ..requests.kept_items import KeptItemRecorder
@@ -52,13 +55,64 @@ async def deliver(
     timeouts = gateway.timeouts if stream else gateway.timeouts.whole()
     shell = AsyncShell(steps, delivery.transport, timeouts)
     try:
-        reply = await (delivery.stream(shell) if stream else delivery.read(shell))
+        reply = await (
+            delivery.stream(delivery.show_to_hooks(shell)) if stream else delivery.read(shell)
+        )
         if delivery.is_seen or not await _ask_again(delivery, reply):
             await (delivery.end_stream(reply) if stream else delivery.whole(reply))
     finally:
         writer.is_ending = bool  # the method would keep the delivery, which keeps the writer
         await shell.aclose()
         await delivery.record_ids()  # also those of a stream that broke off
+
+
+async def deliver_own(
+    gateway: GatewayContext, routed: RoutedRequest, writer: ResponseWriter, record: RequestRecord
+) -> None:
+    """Write the answer that a hook gave; no service is asked."""
+    hooked = routed.hooked
+    if hooked is None or hooked.answer is None:
+        return
+    attempt = make_attempt(gateway, routed, routed.resolved.entries[0])
+    delivery = _Delivery(gateway, routed, attempt, writer, record)
+    delivery.note_plan()
+    if routed.parsed.request.stream:
+        await delivery.stream(delivery.show_to_hooks(_GivenAnswer(hooked.answer)))
+        await delivery.end_stream(hooked.answer)
+    else:
+        await delivery.whole(hooked.answer)
+
+
+class _GivenAnswer:
+    """An answer that is there already, in the steps of a shell."""
+
+    def __init__(self, reply: Reply) -> None:
+        self._steps: list[Emit | Reply] = [Emit(list(iter_events(reply)), Assembler()), reply]
+
+    async def next(self) -> Emit | Reply:
+        return self._steps.pop(0)
+
+
+class _HookedSteps:
+    """An answer whose events pass the hooks."""
+
+    def __init__(self, steps: "_Steps", hooks: HookedAnswer) -> None:
+        self._steps = steps
+        self._hooks = hooks
+
+    async def next(self) -> Emit | Reply:
+        step = await self._steps.next()
+        if isinstance(step, Emit):
+            return replace(step, events=await self._hooks.feed(step.events))
+        return step
+
+
+class _Steps(Protocol):
+    """What an answer is read from."""
+
+    async def next(self) -> Emit | Reply:
+        """Return the next events, or the whole answer at their end."""
+        ...
 
 
 async def _ask_again(delivery: "_Delivery", reply: Reply) -> bool:
@@ -113,6 +167,8 @@ class _Delivery:
         if not self._keeper.is_active:
             self._kept_items = KeptItemRecorder(routed.service, routed.parsed, client)
         self._adjustments: list[str] = []
+        self._hooks = HookedAnswer(routed.hooked) if routed.hooked is not None else None
+        self._hook = routed.hooked.by if routed.hooked is not None else None
         self._held = HeldBeginning(
             holds=asks_again(routed) and count_answers(routed, attempt.entry) == 1,
             shows_thinking=self._converter.shows_thinking,
@@ -123,6 +179,9 @@ class _Delivery:
 
     def note_plan(self) -> None:
         """Record what is asked, sent and adjusted."""
+        if self._hook is not None:
+            self.record.note(road="hook", reason=f"answered by the hook {self._hook}")
+            return
         attempt, plan = self.attempt, self.attempt.exchange.plan
         self.record.note(
             road=attempt.path.name,
@@ -141,7 +200,7 @@ class _Delivery:
         call = self.transport.call
         return call is not None and call.so_far is not None and call.so_far.ending
 
-    async def read(self, shell: AsyncShell) -> Reply:
+    async def read(self, shell: _Steps) -> Reply:
         """Return the whole answer; the client has seen nothing of it."""
         # Services send the head of a whole answer when they have written it.
         self.writer.is_ending = lambda: self.transport.has_head
@@ -154,8 +213,9 @@ class _Delivery:
     async def whole(self, reply: Reply) -> None:
         """Write the whole answer."""
         self.note_plan()  # again, if a retry has failed
+        shown = reply if self._hooks is None else await self._hooks.whole(reply)
         self._note_reply(reply)
-        response = await self._converter.whole(reply)
+        response = await self._converter.whole(shown)
         self._given_ids.take_whole(response.body)
         self._kept_items.take_whole(response.body)
         await self._cache(reply)
@@ -173,14 +233,18 @@ class _Delivery:
         """Return whether the client saw something of the answer, so that it must be this one."""
         return self.routed.parsed.request.stream and self._held.is_open
 
-    async def stream(self, shell: AsyncShell) -> Reply:
+    def show_to_hooks(self, steps: _Steps) -> _Steps:
+        """Return the answer as its hooks leave it."""
+        return steps if self._hooks is None else _HookedSteps(steps, self._hooks)
+
+    async def stream(self, steps: _Steps) -> Reply:
         """Write the events of an answer; what is held at its end waits for ``end_stream``."""
         writer, converter, held = self.writer, self._converter, self._held
         writer.streams(converter.ping_headers, self._ping)
         writer.is_ending = self._is_ending
         wrote = answers = False
         try:
-            while isinstance(step := await shell.next(), Emit):
+            while isinstance(step := await steps.next(), Emit):
                 if not answers and (answers := _begins_answer(step.events)):
                     self.record.note_first_answer()
                 if not wrote:
@@ -266,6 +330,11 @@ class _Delivery:
             "x-pondero-model": attempt.entry.id,
             "x-pondero-thinking": attempt.level.header(plan),
         }
+        if self._hook is not None:
+            planned = []
+            headers = {"x-pondero-id": self.routed.call.id, "x-pondero-hook": self._hook}
+        if self._hooks is not None:
+            planned += note_failures(self._hooks.failed)
         if text := ", ".join(dict.fromkeys([*planned, *self._adjustments])):
             headers["x-pondero-adjustments"] = text[:_LONGEST_HEADER]
         return headers
@@ -302,6 +371,8 @@ class _Delivery:
         if reply.verdict == EXHAUSTED:
             codes.append(EXHAUSTED)
             self._adjustments.append(EXHAUSTED)  # a stream has sent its headers
+        if self._hooks is not None:
+            codes += [FAILED] * len(self._hooks.failed)
         self.record.note(finish=reply.finish, verdict=reply.verdict, adjustments=tuple(codes))
 
 

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from ...asgi import bind
 from ...errors import BadConfig, MissingExtra, PonderoError
 from ...extras import install_hint
+from ..hooks.loader import check_hooks
 from .model import REFERENCES, GatewayConfig
 from .reader import check_exposure, check_sharing, locate
 from .responses_section import STORES
@@ -157,6 +158,7 @@ CHECKS: tuple[Check, ...] = (
     _check_ledger,
     _check_envelope_secret,
     _check_webhook,
+    lambda config, _: check_hooks(config),
 )
 """What must hold before a gateway starts."""
 

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, time
 from functools import lru_cache
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
@@ -204,6 +204,23 @@ class AlertsConfig(Struct, frozen=True, forbid_unknown_fields=True):
     webhook: str | None = None
 
 
+class HookConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """One hook: the operator's code that sees requests and answers.
+
+    ``use``: the name of an entry point, or ``package.module:Class``. ``routes`` and ``keys``: names
+    and globs of those it is for; empty means all. ``seconds``: for each call. ``on_failure``:
+    whether a request is rejected or goes on if the hook fails or takes longer.
+    """
+
+    use: Annotated[str, Meta(min_length=1)]
+    name: str = ""
+    routes: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    seconds: Annotated[float, Meta(gt=0, le=600)] = 1.0
+    on_failure: Literal["reject", "skip"] = "reject"
+    settings: Mapping[str, Any] = {}
+
+
 class GatewayConfig(Struct, frozen=True):
     """The whole configuration. ``path`` is its file, if there is one.
 
@@ -220,7 +237,11 @@ class GatewayConfig(Struct, frozen=True):
     private: bool = False
     rules: tuple[PurposeRule, ...] = ()
     alerts: AlertsConfig = AlertsConfig()
+<<<<<<< HEAD
     responses: ResponsesConfig = ResponsesConfig()
+=======
+    hooks: tuple[HookConfig, ...] = ()
+>>>>>>> main
 
     @property
     def is_exposed(self) -> bool:

@@ -9,6 +9,7 @@ from ... import catalog
 from ...catalog import Lookup
 from ...errors import BadConfig
 from ...store import config_folder, list_saved_keys, load_toml
+from .hook_section import read_hooks
 from .key_section import read_keys
 from .model import (
     GatewayConfig,
@@ -134,7 +135,11 @@ def _is_ready(provider: catalog.Provider, own: ProviderOverride, saved: frozense
 _SIGNERS = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE")  # where botocore finds the signing key
 
 
+<<<<<<< HEAD
 _SECTIONS = ("server", "responses", "route", "rule", "alerts", "provider", "key")
+=======
+_SECTIONS = ("server", "route", "rule", "alerts", "provider", "key", "hook")
+>>>>>>> main
 
 
 def _read(rows: ConfigRows, path: Path) -> GatewayConfig:
@@ -147,6 +152,7 @@ def _read(rows: ConfigRows, path: Path) -> GatewayConfig:
         routes=routes,
         rules=read_rules(rows, routes),
         alerts=read_alerts(rows),
+        hooks=read_hooks(rows),
         providers=read_providers(rows),
         keys=read_keys(rows, routes),
         path=path,

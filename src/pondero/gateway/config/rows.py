@@ -104,7 +104,7 @@ class ConfigRows:
                 raise self.error((*place, name), f"unknown setting {name!r}", cure)
 
     def table(self, value: Any, place: Place) -> dict[str, Any]:
-        """Return a table; raises BadConfig if it is none."""
+        """Return a table; raises BadConfig for anything else."""
         if isinstance(value, dict):
             return value
         name = ".".join(step for step in place if isinstance(step, str))

@@ -71,6 +71,8 @@ async def resolve_kept(
     if history.known:
         homes.add(history.home.partition(":")[0])
     referred = sum_hidden((each for each in named if each.is_item), kept)
+    if any(each.is_history and each.id not in history.known for each in named):
+        referred = None  # its size is not known here
     return StoredContent(
         sent,
         None if history.tokens is None or referred is None else history.tokens + referred,

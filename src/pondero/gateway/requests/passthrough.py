@@ -91,7 +91,7 @@ def can_pass_through(routed: RoutedRequest, target: ModelTarget) -> bool:
 
 def _is_whole(routed: RoutedRequest, entry: ModelEntry) -> bool:
     """Return whether a body is written in the model's dialect, and has all that it needs."""
-    if routed.hides_thinking or routed.is_wrapped:
+    if routed.hides_thinking or routed.is_wrapped or routed.is_hooked:
         return False  # the service may show thinking whatever it is asked for, and wraps nothing
     if not is_same_dialect(routed, entry) or envelope.contains_envelope(routed.call.http.body):
         return False

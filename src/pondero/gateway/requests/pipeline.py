@@ -10,7 +10,7 @@ from ...catalog import ModelEntry
 from ...dialects import Rejected, Service, get_dialect
 from ...errors import Overloaded, PonderoError, ServiceError
 from ...exchange import is_deployment_fault, is_fallback_error
-from ..answers.delivery import deliver
+from ..answers.delivery import deliver, deliver_own
 from ..answers.response_writer import ResponseWriter
 from ..levels.level_window import keep_level_window
 from ..observability.request_record import RequestRecord
@@ -20,6 +20,7 @@ from ..state.breakers import REST
 from .attempt import make_attempt
 from .background import begin_run, check_room, show_run
 from .errors import SHUTDOWN, add_response_headers, describe_reason, write_error
+from .hooked_request import show_to_hooks
 from .request_id import HEADER
 from .routed_request import ClientRequest, RoutedRequest, parse_and_route
 from .stored_ids import check_stored_ids
@@ -75,6 +76,24 @@ async def _answer_later(
 ) -> None:
     """Answer a conversation whose client does not wait for it."""
     try:
+<<<<<<< HEAD
+=======
+        routed = await parse_and_route(gateway, call, service)
+        routed = await check_stored_ids(gateway, routed)
+        record.requested_model = routed.parsed.request.model
+        record.note(
+            stream=routed.parsed.request.stream,
+            purpose=routed.purpose.purpose,
+            route=routed.resolved.route.match if routed.resolved.route is not None else None,
+        )
+        if gateway.hooks:
+            routed = await show_to_hooks(gateway, routed)
+        if routed.hooked is not None and routed.hooked.answer is not None:
+            await deliver_own(gateway, routed, writer, record)
+            return
+        routed, admission = await admit(gateway, routed)
+        record.admit(admission)
+>>>>>>> main
         await _attempt_in_order(gateway, routed, writer, record)
     except BaseException as error:
         if not await _tell(error, routed.call, routed.service, writer, record):

@@ -12,6 +12,7 @@ from ...errors import PermissionDenied
 from ...thinking import Plan, Policy, RequestParameters
 from ..config.model import GatewayKey, GatewayRoute, LevelRules
 from ..config.routing import ResolvedRoute, allows
+from ..hooks.chain import HookedRequest
 from ..levels.level_rules import AppliedLevel, RequestedLevel, parse_requested_level
 from ..purposes.rules import RequestPurpose, find_rule, recognise_purpose
 from ..server.context import GatewayContext, Requester
@@ -81,7 +82,8 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
     ``is_wrapped``: ``call`` has the request alone, without the wrapping that its answer needs.
     ``stored_level``: that of the stored conversation which this request continues. ``purpose``:
     what it is for, and the rule for such requests. ``is_retry``: an earlier answer was all
-    thinking; ``lowered_to``: the highest level for this one.
+    thinking; ``lowered_to``: the highest level for this one. ``hooked``: what its hooks made of it,
+    if there are any; ``request`` has their changes.
     """
 
     call: ClientRequest
@@ -102,6 +104,17 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
     purpose: RequestPurpose = RequestPurpose()
     lowered_to: str | None = None
     is_retry: bool = False
+    hooked: HookedRequest | None = None
+
+    @property
+    def writes_answer(self) -> bool:
+        """Return whether a hook changes the answer, or gives it."""
+        return self.hooked is not None and self.hooked.writes_answer
+
+    @property
+    def is_hooked(self) -> bool:
+        """Return whether a hook changes the request or the answer."""
+        return self.hooked is not None and (self.hooked.is_changed or self.hooked.writes_answer)
 
     @property
     def is_background(self) -> bool:

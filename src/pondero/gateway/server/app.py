@@ -114,6 +114,7 @@ class App:
         await self.gateway.runs.aclose()
         await self.gateway.watch.wait_until_closed()  # cut streams write their last event
         self.rejections.close()
+        self.gateway.close_hooks()
         with suppress(TimeoutError):
             async with timeout(_CLOSING):
                 if self.gateway.kept is not None:

@@ -30,6 +30,8 @@ from ..answers.response_writer import ClientWatch
 from ..config.model import GatewayConfig, GatewayKey, GatewayRoute
 from ..config.routing import Routing
 from ..config.secrets import find_provider_key, find_provider_url
+from ..hooks.bounded_call import BoundedHook
+from ..hooks.loader import load_hooks
 from ..observability.dial_watch import DialWatch
 from ..observability.feed import Feed
 from ..observability.ledger_database import LedgerDatabase
@@ -85,6 +87,8 @@ class GatewayContext:
         self.shared: SharedState = shared or make_shared_state(config.server)
         self.config: GatewayConfig = config
         self.routing: Routing = Routing(config, load_catalog())
+        self.hooks: tuple[BoundedHook, ...] = load_hooks(config)
+        self._retired_hooks: tuple[BoundedHook, ...] = ()
         self.transport = transport
         self.state: UsageCounter = self.shared.state
         self.memory: AnswerCache = self.shared.memory
@@ -110,9 +114,17 @@ class GatewayContext:
 
     def reconfigure(self, config: GatewayConfig) -> None:
         """Use another configuration from the next request on."""
+        if config.hooks != self.config.hooks:  # requests that have begun keep the hooks they have
+            self._retired_hooks += self.hooks
+            self.hooks = load_hooks(config)
         self.routing = Routing(config, load_catalog())
         self.config = config
         self.envelopes.forget()
+
+    def close_hooks(self) -> None:
+        """End all hooks, also those of earlier configurations."""
+        for hook in (*self.hooks, *self._retired_hooks):
+            hook.close()
 
     def sort_models(
         self, entries: Sequence[ModelEntry], messages: Sequence[Message]
