@@ -43,6 +43,7 @@ from .arrival import Arrival, find_head_problem
 from .context import GatewayContext, Requester
 from .readiness import Readiness
 from .rejections import Rejections
+from .sockets import SOCKETS, SocketOpening, has_socket, run_handler, write_as_response
 
 LOG = logging.getLogger("pondero.gateway")
 
@@ -85,14 +86,14 @@ class App:
         if scope["type"] == "lifespan":
             await self._run_lifespan(receive, send)
             return
-        if scope["type"] != "http":
-            await _reject_websocket(scope, receive, send)
-            return
-        writer = ResponseWriter(send)
+        is_socket = scope["type"] == "websocket"
+        if is_socket:
+            await receive()  # that it wants to connect
+        writer = ResponseWriter(write_as_response(send) if is_socket else send)
         head = read_head(scope)
         arrival = Arrival(make_id(self.gateway.now()), scope, head, receive, writer)
         try:
-            await self._serve(arrival)
+            await self._serve(arrival, SocketOpening(arrival, send) if is_socket else None)
         except ClientLeft:
             return
         except CancelledError:  # the server stops, or the client left
@@ -137,13 +138,15 @@ class App:
             except Exception:
                 LOG.exception("the shared state could not be looked at")
 
-    async def _serve(self, arrival: Arrival) -> None:
+    async def _serve(self, arrival: Arrival, opening: SocketOpening | None = None) -> None:
         """Answer a request: whatever its head decides comes before its body is read."""
         head, writer = arrival.head, arrival.writer
         path = urlsplit(head.url).path
         try:
             if (problem := find_head_problem(arrival.scope)) is not None:
                 await self._reject(arrival, problem)
+            elif opening is not None and has_socket(path):
+                await self._open_socket(opening, path)
             elif self._admin.serves(path):
                 await self._serve_admin(arrival, path)
             elif (found := await self._find_public(head, path)) is not None:
@@ -186,6 +189,10 @@ class App:
         if http.method == "GET" and path == "/ready":
             return await self._readiness.answer()
         return None
+
+    async def _open_socket(self, opening: SocketOpening, path: str) -> None:
+        who = await identify(self.gateway, opening.head)
+        await run_handler(SOCKETS[path], opening, gateway=self.gateway, who=who)
 
     async def _serve_admin(self, arrival: Arrival, path: str) -> None:
         await self._admin.check(arrival.head, path)
@@ -384,14 +391,3 @@ def write_not_found(http: HttpRequest) -> HttpResponse:
     advice = next((text for pattern, text in own.advice if pattern.search(path)), None)
     full = f"{message}: {advice}" if advice else message
     return error_response(service, 404, full, code=own.error_code)
-
-
-async def _reject_websocket(scope: Message, receive: Receive, send: Send) -> None:
-    if scope["type"] == "websocket":
-        await receive()
-        if "websocket.http.response" in scope.get("extensions", {}):
-            start = {"type": "websocket.http.response.start", "status": 426, "headers": []}
-            await send(start)
-            await send({"type": "websocket.http.response.body", "body": _UPGRADE.body})
-        else:
-            await send({"type": "websocket.close", "code": 1002})
