@@ -32,7 +32,7 @@ OFFER = (
     b"connection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n"
     b"sec-websocket-key: " + base64.b64encode(b"0" * 16) + b"\r\n"
 )
-ended: list[sockets.SocketClosed] = []
+ended: list[sockets.SocketEnd] = []
 
 
 async def echo(_gateway: Any, opening: Any, who: Any) -> None:
@@ -59,7 +59,7 @@ async def echo(_gateway: Any, opening: Any, who: Any) -> None:
                 await accepted.send("watching")
                 await left
             await accepted.send(message)
-    except sockets.SocketClosed as closed:
+    except sockets.SocketEnd as closed:
         ended.append(closed)
         raise
 
@@ -86,7 +86,7 @@ def keyless() -> Iterator[Any]:
 
 
 @pytest.fixture
-def closed() -> list[sockets.SocketClosed]:
+def closed() -> list[sockets.SocketEnd]:
     ended.clear()
     return ended
 
@@ -97,7 +97,7 @@ def opened(gateway: Any, **more: str) -> Any:
     return connect(url, additional_headers=headers, proxy=None, open_timeout=LONG)
 
 
-def until_ended(closed: list[sockets.SocketClosed]) -> sockets.SocketClosed:
+def until_ended(closed: list[sockets.SocketEnd]) -> sockets.SocketEnd:
     end = time.monotonic() + LONG
     while not closed:
         assert time.monotonic() < end, "the handler goes on"

@@ -191,8 +191,8 @@ class App:
         return None
 
     async def _open_socket(self, opening: SocketOpening, path: str) -> None:
-        who = await identify(self.gateway, opening.head)
-        await run_handler(SOCKETS[path], opening, gateway=self.gateway, who=who)
+        requester = await identify(self.gateway, opening.head)
+        await run_handler(SOCKETS[path], opening, gateway=self.gateway, requester=requester)
 
     async def _serve_admin(self, arrival: Arrival, path: str) -> None:
         await self._admin.check(arrival.head, path)

@@ -26,7 +26,7 @@ AHEAD = 16
 """Maximum messages that are read before a handler asks for them."""
 
 
-class SocketClosed(Exception):
+class SocketEnd(Exception):
     """The socket is closed; ``code`` and ``reason`` are the client's, or ours if we closed it."""
 
     def __init__(self, code: int, reason: str = "") -> None:
@@ -47,10 +47,10 @@ class Socket:
         self._stopping = stopping
         self._ahead: deque[str | bytes] = deque()
         self._reading: AsyncTask[Message] | None = None
-        self.closed: SocketClosed | None = None
+        self.closed: SocketEnd | None = None
 
     async def receive(self) -> str | bytes:
-        """Return the next message; raises SocketClosed, also if the server stops."""
+        """Return the next message; raises SocketEnd, also if the server stops."""
         if self._ahead:
             return self._ahead.popleft()
         stops = ensure_future(self._stopping.wait())
@@ -68,13 +68,13 @@ class Socket:
             await wait((self._read(),))
             try:
                 self._ahead.append(await self._take())
-            except SocketClosed:
+            except SocketEnd:
                 return
         while self.closed is None:  # more than it may send before it is answered
             await Event().wait()
 
     async def send(self, data: str | bytes) -> None:
-        """Send a message, when the client has room for it; raises SocketClosed."""
+        """Send a message, when the client has room for it; raises SocketEnd."""
         if self.closed is not None:
             raise self.closed
         kind = "text" if isinstance(data, str) else "bytes"
@@ -117,8 +117,8 @@ class Socket:
         data: bytes = message.get("bytes") or b""
         return text if text is not None else data
 
-    def _end(self, code: int, reason: str = "") -> SocketClosed:
-        self.closed = self.closed or SocketClosed(code, reason)
+    def _end(self, code: int, reason: str = "") -> SocketEnd:
+        self.closed = self.closed or SocketEnd(code, reason)
         return self.closed
 
 
@@ -185,7 +185,7 @@ def write_as_response(send: Send) -> Send:
 
 
 async def run_handler(
-    handler: SocketHandler, opening: SocketOpening, *, gateway: GatewayContext, who: Requester
+    handler: SocketHandler, opening: SocketOpening, *, gateway: GatewayContext, requester: Requester
 ) -> None:
     """Let a handler answer; whatever happens to it, an accepted socket is closed with a code.
 
@@ -193,9 +193,9 @@ async def run_handler(
     """
     code = FAILED
     try:
-        await handler(gateway, opening, who)
+        await handler(gateway, opening, requester)
         code = 1000
-    except SocketClosed:
+    except SocketEnd:
         pass
     except BaseException as error:
         if not isinstance(error, Exception):  # cancelled: the drain is over
