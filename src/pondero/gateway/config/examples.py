@@ -57,7 +57,6 @@ EXAMPLES: Mapping[str, str] = {
     "envelope_secret": 'envelope_secret = "env:NAME", "file:PATH" or "keyring:NAME", or a list',
     "accept_plain_envelopes": 'accept_plain_envelopes = "local", "always" or "never"',
     "store": 'store = "state", "sqlite", "off" or "postgresql://host/name"',
-    "seconds": "seconds = 2592000",
     "bytes": "bytes = 268435456",
     "answer_bytes": "answer_bytes = 33554432",
     "background": "background = 100",

@@ -237,11 +237,8 @@ class GatewayConfig(Struct, frozen=True):
     private: bool = False
     rules: tuple[PurposeRule, ...] = ()
     alerts: AlertsConfig = AlertsConfig()
-<<<<<<< HEAD
     responses: ResponsesConfig = ResponsesConfig()
-=======
     hooks: tuple[HookConfig, ...] = ()
->>>>>>> main
 
     @property
     def is_exposed(self) -> bool:

@@ -135,11 +135,7 @@ def _is_ready(provider: catalog.Provider, own: ProviderOverride, saved: frozense
 _SIGNERS = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE")  # where botocore finds the signing key
 
 
-<<<<<<< HEAD
-_SECTIONS = ("server", "responses", "route", "rule", "alerts", "provider", "key")
-=======
-_SECTIONS = ("server", "route", "rule", "alerts", "provider", "key", "hook")
->>>>>>> main
+_SECTIONS = ("server", "responses", "route", "rule", "alerts", "provider", "key", "hook")
 
 
 def _read(rows: ConfigRows, path: Path) -> GatewayConfig:

@@ -123,13 +123,8 @@ def make_attempt(gateway: GatewayContext, routed: RoutedRequest, entry: ModelEnt
 
 
 def _choose_path(routed: RoutedRequest, target: ModelTarget) -> Path:
-<<<<<<< HEAD
-    if routed.is_background:
-        return TRANSLATION  # its id was given before the service made one
-=======
-    if routed.writes_answer:
-        return TRANSLATION
->>>>>>> main
+    if routed.writes_answer or routed.is_background:
+        return TRANSLATION  # of an answer in the background, the id is known before it is asked for
     if can_pass_through(routed, target):
         return PASSTHROUGH
     return OWN_ANSWER if passes_answer(routed, target.entry) else TRANSLATION

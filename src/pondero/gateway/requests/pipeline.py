@@ -41,7 +41,7 @@ async def answer_request(
             run = await begin_run(gateway, routed, work)
             shown = partial(show_run, gateway, routed, run)
         else:
-            await _attempt_in_order(gateway, routed, writer, record)
+            await _answer(gateway, routed, writer, record)
     except BaseException as error:
         if not await _tell(error, call, service, writer, record):
             raise
@@ -66,9 +66,23 @@ async def _admit(
         purpose=routed.purpose.purpose,
         route=routed.resolved.route.match if routed.resolved.route is not None else None,
     )
+    if gateway.hooks:
+        routed = await show_to_hooks(gateway, routed)
+    if routed.hooked is not None and routed.hooked.answer is not None:
+        return routed  # no service is asked
     routed, admission = await admit(gateway, routed)
     record.admit(admission)
     return routed
+
+
+async def _answer(
+    gateway: GatewayContext, routed: RoutedRequest, writer: ResponseWriter, record: RequestRecord
+) -> None:
+    """Write the answer of a hook, or of the first model that gives one."""
+    if routed.hooked is not None and routed.hooked.answer is not None:
+        await deliver_own(gateway, routed, writer, record)
+    else:
+        await _attempt_in_order(gateway, routed, writer, record)
 
 
 async def _answer_later(
@@ -76,25 +90,7 @@ async def _answer_later(
 ) -> None:
     """Answer a conversation whose client does not wait for it."""
     try:
-<<<<<<< HEAD
-=======
-        routed = await parse_and_route(gateway, call, service)
-        routed = await check_stored_ids(gateway, routed)
-        record.requested_model = routed.parsed.request.model
-        record.note(
-            stream=routed.parsed.request.stream,
-            purpose=routed.purpose.purpose,
-            route=routed.resolved.route.match if routed.resolved.route is not None else None,
-        )
-        if gateway.hooks:
-            routed = await show_to_hooks(gateway, routed)
-        if routed.hooked is not None and routed.hooked.answer is not None:
-            await deliver_own(gateway, routed, writer, record)
-            return
-        routed, admission = await admit(gateway, routed)
-        record.admit(admission)
->>>>>>> main
-        await _attempt_in_order(gateway, routed, writer, record)
+        await _answer(gateway, routed, writer, record)
     except BaseException as error:
         if not await _tell(error, routed.call, routed.service, writer, record):
             raise

@@ -43,9 +43,12 @@ from .arrival import Arrival, find_head_problem
 from .context import GatewayContext, Requester
 from .readiness import Readiness
 from .rejections import Rejections
+from .response_socket import PATHS, answer_socket
 from .sockets import SOCKETS, SocketOpening, has_socket, run_handler, write_as_response
 
 LOG = logging.getLogger("pondero.gateway")
+
+SOCKETS.update(dict.fromkeys(PATHS, answer_socket))
 
 _UPGRADE = HttpResponse(
     426,  # Codex tries a WebSocket first; a 404 would cost seven tries
