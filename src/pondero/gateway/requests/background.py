@@ -140,12 +140,13 @@ def _write_failure(routed: RoutedRequest, failure: HttpResponse) -> list[bytes]:
 
 
 async def _save_events(store: KeptStore, rules: KeptResponses, run: Run) -> None:
-    """Store that an answer has begun, and the events since the last time."""
-    if not run.begun and run.events:
+    """Store that an answer is worked on, and the events since the last time."""
+    if not run.begun:
         run.begun = True
         body = rules.write_status(bytes(run.record.answer), "in_progress", None)
-        run.record = replace(run.record, answer=Raw(body))
-        await store.put({run.place.record: json.encode(run.record)})
+        begun = replace(run.record, answer=Raw(body))
+        # The whole answer may be there by now; it is not written over.
+        await store.swap(run.place.record, json.encode(run.record), json.encode(begun))
     new, at = run.events[run.saved :], run.parts
     if not run.record.has_events or not new:
         return
