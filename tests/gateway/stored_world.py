@@ -51,7 +51,7 @@ class World:
         service: Any = None,
         routes: tuple[GatewayRoute, ...] | None = None,
     ) -> None:
-        self.service = service if service is not None else Emulator()
+        self.service: Any = service if service is not None else Emulator()
         self.rows: list[Receipt] = []
         usual = tuple(GatewayRoute(match=name, to=(to,), retries=0) for name, to in BACKS.items())
         config = GatewayConfig(

@@ -88,6 +88,12 @@ async def poll(world: World, id: str, key: str = "any") -> Any:
         await asyncio.sleep(0.01)
 
 
+async def ended(world: World) -> None:
+    """Wait for all answers that a gateway works on."""
+    for under_way in list(world.gateway.runs.running.values()):
+        await under_way.ended.wait()
+
+
 def rows(world: World) -> list[Any]:
     """Return the records of answers, without those of polls."""
     return [row for row in world.rows if row.reason != "stored answer"]
@@ -249,7 +255,7 @@ def test_a_key_and_a_process_have_a_limit_of_answers_at_one_time():
         found = [(await begin(world, "claude", key))[0] for key in asked]
         assert found == [200, 200, 429, 200, 429]
         service.go.set()
-        await asyncio.gather(*(run.task for run in world.gateway.runs.running.values()))
+        await ended(world)
         assert (await begin(world, "claude", mine))[0] == 200
 
     run(body, service=service, keys=make_keys(), responses=limits)
@@ -362,7 +368,7 @@ def test_replicas_poll_follow_and_cancel_the_answers_of_each_other(
             status, answer = await other.call("POST", f"{path}/cancel")
             assert (status, answer["status"]) == (200, "cancelled")
             assert service.served[0].closed
-            await asyncio.gather(*(run.task for run in world.gateway.runs.running.values()))
+            await ended(world)
             service.reached.clear()
             task = asyncio.ensure_future(begin(world, stream=True))
             await service.reached.wait()

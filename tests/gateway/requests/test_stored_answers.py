@@ -58,7 +58,7 @@ def test_continuing_by_id_sends_the_bytes_of_the_whole_history(turns, way, effor
     """On any upstreams, in any order: only a service that has the answer itself gets its id."""
 
     async def body(world: World) -> None:
-        more = {"reasoning": {"effort": effort}, "stream": stream}
+        more: Any = {"reasoning": {"effort": effort}, "stream": stream}
         _, made = await world.call("POST", "/conversations", {"metadata": {}})
         whole: list[Any] = []
         before: dict[str, Any] | None = None
@@ -104,7 +104,7 @@ def _plain(body: Any) -> Any:
 @pytest.mark.parametrize("back", [name for name in BACKS if name != "openai"])
 def test_a_signature_comes_back_byte_for_byte_when_the_answer_cache_is_gone(back):
     async def body(world: World) -> None:
-        effort = {"reasoning": {"effort": "low"}}
+        effort: Any = {"reasoning": {"effort": "low"}}
         first = await world.ask(back, CALL, **effort)
         whole = [user(CALL), *first["output"], *results(first)]
         await world.ask(back, whole, **effort)
@@ -182,7 +182,7 @@ def test_a_conversation_is_unknown_to_another_key():
         _, items = await world.call("GET", f"{path}/items", None, mine)
         item = items["data"][0]["id"]
         request = {"model": "claude", "input": "Hello?", "conversation": made["id"]}
-        calls = (
+        calls: tuple[tuple[str, str, Any], ...] = (
             ("GET", path, None),
             ("POST", path, {"metadata": {"a": "b"}}),
             ("DELETE", path, None),
@@ -498,7 +498,7 @@ def test_every_store_continues_lists_and_deletes(kind, request, data_dir, monkey
         more["responses"] = ResponsesConfig(store="env:KEPT_ANSWERS")
 
     async def body(world: World) -> None:
-        effort = {"reasoning": {"effort": "low"}}
+        effort: Any = {"reasoning": {"effort": "low"}}
         one = await world.ask("claude", CALL, **effort)
         other = world
         if kind != "memory":  # another replica

@@ -184,8 +184,9 @@ class ResponsesConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Where the gateway keeps the answers of the Responses API, and how many and how long.
 
     ``store``: "state" (memory or Redis, as ``[server] state`` says), "sqlite", a PostgreSQL
-    address or a reference to one, or "off". What nobody uses for ``seconds`` is deleted, and the
-    oldest of what is more than ``bytes``; an answer of more than ``answer_bytes`` is not kept.
+    address or a reference to one, or "off". Entries without use for ``seconds`` are
+    deleted, and the oldest if all have more than ``bytes``; an answer of more than
+    ``answer_bytes`` is not kept.
     ``background``: how many answers a process works on for clients that fetch them later,
     ``background_per_key`` how many of them for one key.
     """

@@ -17,7 +17,7 @@ from ...dialects import KeptResponses
 from ...errors import PonderoError, RateLimited
 from ..answers.response_writer import ResponseWriter
 from ..server.context import GatewayContext, Requester
-from ..state.background_runs import Run, RunPlace, RunState
+from ..state.background_runs import BackgroundRun, RunPlace, RunState
 from ..state.kept_records import KeptRecord, pack_items, read_record
 from ..state.kept_store import KeptStore
 from .errors import read_reason
@@ -53,7 +53,7 @@ def check_room(gateway: GatewayContext, requester: Requester) -> None:
     raise RateLimited(message, status=429, retry_after=5.0)
 
 
-async def begin_run(gateway: GatewayContext, routed: RoutedRequest, work: Work) -> Run:
+async def begin_run(gateway: GatewayContext, routed: RoutedRequest, work: Work) -> BackgroundRun:
     """Begin to work on an answer, after the store knows of it."""
     rules, store, said = routed.service.kept_responses, gateway.kept, routed.stored.said
     if rules is None or store is None or said is None:
@@ -69,7 +69,7 @@ async def begin_run(gateway: GatewayContext, routed: RoutedRequest, work: Work) 
         is_background=True,
         has_events=said.streams,
     )
-    run = Run(RunPlace(call.requester.id, rules.make_id(seed)), record)
+    run = BackgroundRun(RunPlace(call.requester.id, rules.make_id(seed)), record)
     run.beat = gateway.now()
     state = RunState(beat=run.beat)
     await store.put({run.place.record: json.encode(record), run.place.state: json.encode(state)})
@@ -80,7 +80,9 @@ async def begin_run(gateway: GatewayContext, routed: RoutedRequest, work: Work) 
     return run
 
 
-async def _work(gateway: GatewayContext, routed: RoutedRequest, run: Run, work: Work) -> None:
+async def _work(
+    gateway: GatewayContext, routed: RoutedRequest, run: BackgroundRun, work: Work
+) -> None:
     rules, store = routed.service.kept_responses, gateway.kept
     try:
         with suppress(CancelledError):
@@ -109,7 +111,7 @@ async def _look(gateway: GatewayContext, store: KeptStore, rules: KeptResponses)
         try:
             await _look_once(gateway, store, rules)
         except PonderoError:
-            continue  # the store may come back
+            continue  # the next look may find the store again
         except Exception:
             LOG.exception("answers in the background could not be looked after")
 
@@ -139,7 +141,7 @@ def _write_failure(routed: RoutedRequest, failure: HttpResponse) -> list[bytes]:
     return [frame + b"\n\n" for frame in data.split(b"\n\n") if frame]
 
 
-async def _save_events(store: KeptStore, rules: KeptResponses, run: Run) -> None:
+async def _save_events(store: KeptStore, rules: KeptResponses, run: BackgroundRun) -> None:
     """Store that an answer is worked on, and the events since the last time."""
     if not run.begun:
         run.begun = True
@@ -156,7 +158,9 @@ async def _save_events(store: KeptStore, rules: KeptResponses, run: Run) -> None
     run.parts = at + 1
 
 
-async def _end(gateway: GatewayContext, store: KeptStore, rules: KeptResponses, run: Run) -> None:
+async def _end(
+    gateway: GatewayContext, store: KeptStore, rules: KeptResponses, run: BackgroundRun
+) -> None:
     """Store how an answer ended; the whole answer was stored when it was complete."""
     run.begun = True  # no status is written over the end
     await _save_events(store, rules, run)
@@ -169,7 +173,7 @@ async def _end(gateway: GatewayContext, store: KeptStore, rules: KeptResponses, 
     await store.put({run.place.state: json.encode(state)})
 
 
-def _write_end(rules: KeptResponses, run: Run, body: bytes) -> bytes:
+def _write_end(rules: KeptResponses, run: BackgroundRun, body: bytes) -> bytes:
     """Return an answer that is not complete: cancelled by its client, or failed."""
     if run.writer.left:
         return rules.write_status(body, "cancelled", None)
@@ -187,7 +191,7 @@ def is_open(record: KeptRecord, rules: KeptResponses) -> bool:
 
 
 async def show_run(
-    gateway: GatewayContext, routed: RoutedRequest, run: Run, writer: ResponseWriter
+    gateway: GatewayContext, routed: RoutedRequest, run: BackgroundRun, writer: ResponseWriter
 ) -> None:
     """Tell a client of the answer that is worked on, or show it while it is made.
 
@@ -200,7 +204,7 @@ async def show_run(
         await writer.whole(HttpResponse(200, headers, bytes(run.record.answer)))
         return
     writer.streams({"content-type": SSE, **headers}, routed.service.ping)
-    async for event in iter_events(gateway, store, rules, run.place):
+    async for event in follow_events(gateway, store, rules, run.place):
         await writer.write(event)
     await writer.end()
 
@@ -249,7 +253,7 @@ async def cancel_run(
     return record
 
 
-async def iter_events(
+async def follow_events(
     gateway: GatewayContext, store: KeptStore, rules: KeptResponses, place: RunPlace
 ) -> AsyncIterator[bytes]:
     """Yield all events of an answer to its end, those that are still to come too."""

@@ -17,7 +17,7 @@ from ..server.context import GatewayContext
 from ..state.kept_records import (
     KeptConversation,
     KeptRecord,
-    make_name,
+    make_entry_name,
     name_conversation,
     name_response,
     pack_items,
@@ -141,7 +141,7 @@ async def add_items(
     client, id = place
     items = tuple(rows)
     record = KeptRecord(input=pack_items(items), hidden=hidden)
-    name = make_name("segment", client, f"{id}\0{token_hex(16)}")
+    name = make_entry_name("segment", client, f"{id}\0{token_hex(16)}")
     entries = point_to(client, [each for each, _ in items], name, rules=rules)
     await store.put({**entries, name: json.encode(record)})
     changed = await change_conversation(
@@ -157,7 +157,7 @@ async def change_conversation(
     place: tuple[str, str],
     change: Callable[[KeptConversation], dict[str, object]],
 ) -> KeptConversation | None:
-    """Change fields of a conversation, whoever else does; return it, or None if it is gone."""
+    """Change fields of a conversation, also if others do at once; return it, or None if it is gone."""
     name = name_conversation(*place)
     for _ in range(_TRIES):
         data = (await store.get([name])).get(name)

@@ -38,9 +38,9 @@ from .background import (
     SSE,
     cancel_run,
     check_life,
+    follow_events,
     is_after,
     is_open,
-    iter_events,
 )
 from .errors import write_error
 from .kept_answers import add_items, change_conversation
@@ -50,7 +50,7 @@ from .stored_ids import find_home
 _SSE = {"content-type": SSE}
 
 
-class _Asked(Struct, frozen=True, kw_only=True):
+class _KeptRequest(Struct, frozen=True, kw_only=True):
     """A request about something kept, and all that is needed to answer it."""
 
     gateway: GatewayContext
@@ -87,7 +87,7 @@ async def answer_kept_call(
         call = rules.endpoints.classify(http) if rules is not None else None
         if rules is None or call is None or store is None:
             continue
-        asked = _Asked(
+        asked = _KeptRequest(
             gateway=gateway,
             store=store,
             service=service,
@@ -109,11 +109,11 @@ async def answer_kept_call(
 # -- answers -------------------------------------------------------------------------------------
 
 
-async def _load(asked: _Asked) -> KeptRecord | None:
+async def _load(asked: _KeptRequest) -> KeptRecord | None:
     return await check_life(asked.gateway, asked.store, asked.rules, asked.place)
 
 
-async def _miss(asked: _Asked) -> HttpResponse | None:
+async def _miss(asked: _KeptRequest) -> HttpResponse | None:
     """Answer for an answer that is not kept; None if the service that gave it may have it."""
     if await find_home(asked.gateway, asked.call.id) is not None:
         found = await answer_stored_call(asked.gateway, asked.http, asked.requester, asked.writer)
@@ -122,7 +122,7 @@ async def _miss(asked: _Asked) -> HttpResponse | None:
     return asked.rules.endpoints.reject_response(asked.call.id)
 
 
-async def _fetch(asked: _Asked) -> HttpResponse | None:
+async def _fetch(asked: _KeptRequest) -> HttpResponse | None:
     record = await _load(asked)
     if record is None:
         return await _miss(asked)
@@ -131,13 +131,13 @@ async def _fetch(asked: _Asked) -> HttpResponse | None:
     return asked.rules.endpoints.write_response(asked.http, bytes(record.answer))
 
 
-async def _stream(asked: _Asked, record: KeptRecord) -> HttpResponse:
+async def _stream(asked: _KeptRequest, record: KeptRecord) -> HttpResponse:
     """Write the events of an answer in the background, after the one that the client has."""
     if not record.has_events:
         return asked.rules.endpoints.reject_stream()
     writer = asked.writer
     writer.streams(_SSE, asked.service.ping)
-    events = iter_events(asked.gateway, asked.store, asked.rules, asked.place)
+    events = follow_events(asked.gateway, asked.store, asked.rules, asked.place)
     async for event in events:
         if is_after(event, asked.rules, asked.call.after):
             await writer.write(event)
@@ -145,7 +145,7 @@ async def _stream(asked: _Asked, record: KeptRecord) -> HttpResponse:
     return HttpResponse(200, _SSE)
 
 
-async def _delete(asked: _Asked) -> HttpResponse | None:
+async def _delete(asked: _KeptRequest) -> HttpResponse | None:
     record = await _load(asked)
     if record is None:
         return await _miss(asked)
@@ -167,7 +167,7 @@ async def _delete(asked: _Asked) -> HttpResponse | None:
     return asked.rules.endpoints.write_deleted(asked.call)
 
 
-async def _cancel(asked: _Asked) -> HttpResponse | None:
+async def _cancel(asked: _KeptRequest) -> HttpResponse | None:
     record = await _load(asked)
     if record is None:
         return await _miss(asked)
@@ -177,7 +177,7 @@ async def _cancel(asked: _Asked) -> HttpResponse | None:
     return asked.rules.endpoints.write_response(asked.http, bytes(record.answer))
 
 
-async def _list_input(asked: _Asked) -> HttpResponse | None:
+async def _list_input(asked: _KeptRequest) -> HttpResponse | None:
     """List what the model was given: all before the answer, and the items of its request."""
     record = await _load(asked)
     if record is None:
@@ -190,7 +190,7 @@ async def _list_input(asked: _Asked) -> HttpResponse | None:
     return asked.rules.endpoints.write_items(asked.http, await _put_items(asked, rows))
 
 
-async def _put_items(asked: _Asked, rows: Sequence[ItemRow]) -> list[ItemRow]:
+async def _put_items(asked: _KeptRequest, rows: Sequence[ItemRow]) -> list[ItemRow]:
     """Return items with those that references mean in their places, as far as they are kept."""
     rules = asked.rules
     wanted = rules.references([item for _, item in rows])
@@ -202,7 +202,7 @@ async def _put_items(asked: _Asked, rows: Sequence[ItemRow]) -> list[ItemRow]:
 # -- conversations -------------------------------------------------------------------------------
 
 
-async def _create(asked: _Asked) -> HttpResponse | None:
+async def _create(asked: _KeptRequest) -> HttpResponse | None:
     new = asked.rules.endpoints.read_conversation(asked.http)
     id = f"conv_{token_hex(24)}"
     made = KeptConversation(id=id, created=int(asked.gateway.now()), metadata=Raw(new.metadata))
@@ -213,12 +213,12 @@ async def _create(asked: _Asked) -> HttpResponse | None:
     return _write_conversation(asked, made)
 
 
-def _write_conversation(asked: _Asked, found: KeptConversation) -> HttpResponse:
+def _write_conversation(asked: _KeptRequest, found: KeptConversation) -> HttpResponse:
     facts = ConversationFacts(found.id, found.created, bytes(found.metadata))
     return asked.rules.endpoints.write_conversation(facts)
 
 
-async def _find_conversation(asked: _Asked) -> KeptConversation:
+async def _find_conversation(asked: _KeptRequest) -> KeptConversation:
     name = name_conversation(asked.client, asked.call.id)
     found = read_conversation((await asked.store.get([name])).get(name))
     if found is None:
@@ -226,11 +226,11 @@ async def _find_conversation(asked: _Asked) -> KeptConversation:
     return found
 
 
-async def _fetch_conversation(asked: _Asked) -> HttpResponse | None:
+async def _fetch_conversation(asked: _KeptRequest) -> HttpResponse | None:
     return _write_conversation(asked, await _find_conversation(asked))
 
 
-async def _update(asked: _Asked) -> HttpResponse | None:
+async def _update(asked: _KeptRequest) -> HttpResponse | None:
     await _find_conversation(asked)
     labels = Raw(asked.rules.endpoints.read_conversation(asked.http).metadata)
     changed = await change_conversation(
@@ -241,7 +241,7 @@ async def _update(asked: _Asked) -> HttpResponse | None:
     return _write_conversation(asked, changed)
 
 
-async def _delete_conversation(asked: _Asked) -> HttpResponse | None:
+async def _delete_conversation(asked: _KeptRequest) -> HttpResponse | None:
     found = await _find_conversation(asked)
     rows = await _list_rows(asked, found)
     ids = [id for id, _ in rows]
@@ -251,19 +251,19 @@ async def _delete_conversation(asked: _Asked) -> HttpResponse | None:
     return asked.rules.endpoints.write_deleted(asked.call)
 
 
-async def _list_rows(asked: _Asked, found: KeptConversation) -> list[ItemRow]:
+async def _list_rows(asked: _KeptRequest, found: KeptConversation) -> list[ItemRow]:
     records = await load_before(asked.store, found.records)
     if records is None:
         raise Rejected(asked.rules.endpoints.reject_conversation(asked.call.id))
     return [row for record in records for row in list_rows(record, asked.rules)]
 
 
-async def _list_items(asked: _Asked) -> HttpResponse | None:
+async def _list_items(asked: _KeptRequest) -> HttpResponse | None:
     rows = await _list_rows(asked, await _find_conversation(asked))
     return asked.rules.endpoints.write_items(asked.http, await _put_items(asked, rows))
 
 
-async def _add_items(asked: _Asked) -> HttpResponse | None:
+async def _add_items(asked: _KeptRequest) -> HttpResponse | None:
     await _find_conversation(asked)
     new = asked.rules.endpoints.read_conversation(asked.http)
     rows = asked.rules.name_items(new.items, token_hex(16).encode())
@@ -274,7 +274,7 @@ async def _add_items(asked: _Asked) -> HttpResponse | None:
     return asked.rules.endpoints.write_items(asked.http, rows[::-1])
 
 
-async def _fetch_item(asked: _Asked) -> HttpResponse | None:
+async def _fetch_item(asked: _KeptRequest) -> HttpResponse | None:
     rows = await _list_rows(asked, await _find_conversation(asked))
     row = next((each for each in rows if each[0] == asked.call.item), None)
     if row is None:
@@ -283,7 +283,7 @@ async def _fetch_item(asked: _Asked) -> HttpResponse | None:
     return asked.rules.endpoints.write_item(asked.http, row)
 
 
-async def _delete_item(asked: _Asked) -> HttpResponse | None:
+async def _delete_item(asked: _KeptRequest) -> HttpResponse | None:
     found = await _find_conversation(asked)
     kept = await asked.store.get(found.records)
     for name, data in kept.items():
@@ -300,7 +300,7 @@ async def _delete_item(asked: _Asked) -> HttpResponse | None:
     return asked.rules.endpoints.reject_item(asked.call.item)
 
 
-_HANDLERS: Mapping[tuple[str, str], Callable[[_Asked], Awaitable[HttpResponse | None]]] = {
+_HANDLERS: Mapping[tuple[str, str], Callable[[_KeptRequest], Awaitable[HttpResponse | None]]] = {
     ("response", "fetch"): _fetch,
     ("response", "delete"): _delete,
     ("response", "cancel"): _cancel,

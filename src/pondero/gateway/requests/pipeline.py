@@ -55,7 +55,7 @@ async def answer_request(
 async def _admit(
     gateway: GatewayContext, call: ClientRequest, service: Service[Json], record: RequestRecord
 ) -> RoutedRequest:
-    """Return a conversation that may be answered, with what it may take reserved."""
+    """Return a conversation that may be answered, after the most of its use is reserved."""
     routed = await parse_and_route(gateway, call, service)
     routed = await check_stored_ids(gateway, routed)
     if routed.is_background:

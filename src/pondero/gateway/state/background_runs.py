@@ -8,7 +8,7 @@ from msgspec import Struct
 from ...asgi import Message
 from ...canon import HttpResponse
 from ..answers.response_writer import ResponseWriter
-from .kept_records import KeptRecord, make_name, name_response
+from .kept_records import KeptRecord, make_entry_name, name_response
 
 _CLOSING = 2.0  # seconds for all answers to end with the process
 
@@ -36,14 +36,14 @@ class RunPlace(Struct, frozen=True):
     @property
     def state(self) -> str:
         """Return the name of its state."""
-        return make_name("run", self.client, self.id)
+        return make_entry_name("run", self.client, self.id)
 
     def events(self, number: int) -> str:
         """Return the name of some of its events."""
-        return make_name("events", self.client, f"{self.id}\0{number}")
+        return make_entry_name("events", self.client, f"{self.id}\0{number}")
 
 
-class Run:
+class BackgroundRun:
     """One answer that this process works on; ``events`` are those of its stream so far."""
 
     def __init__(self, place: RunPlace, record: KeptRecord) -> None:
@@ -100,10 +100,10 @@ class BackgroundRuns:
     """The answers that this process works on, by the names of their records."""
 
     def __init__(self) -> None:
-        self.running: dict[str, Run] = {}
+        self.running: dict[str, BackgroundRun] = {}
         self.looking: Task[None] | None = None
 
-    def find(self, place: RunPlace) -> Run | None:
+    def find(self, place: RunPlace) -> BackgroundRun | None:
         """Return an answer that this process works on."""
         return self.running.get(place.record)
 

@@ -71,7 +71,7 @@ def read_conversation(data: bytes | None) -> KeptConversation | None:
         return None
 
 
-def make_name(kind: str, client: str, id: str) -> str:
+def make_entry_name(kind: str, client: str, id: str) -> str:
     """Return the name of an entry in a store; no client finds those of another."""
     named = f"{kind}\0{client}\0{id}".encode("utf-8", "surrogatepass")
     return blake2b(named, digest_size=24).hexdigest()
@@ -79,12 +79,12 @@ def make_name(kind: str, client: str, id: str) -> str:
 
 def name_response(client: str, id: str) -> str:
     """Return the name of an answer."""
-    return make_name("response", client, id)
+    return make_entry_name("response", client, id)
 
 
 def name_conversation(client: str, id: str) -> str:
     """Return the name of a conversation."""
-    return make_name("conversation", client, id)
+    return make_entry_name("conversation", client, id)
 
 
 def pack_items(rows: Iterable[ItemRow]) -> KeptItems:
@@ -119,7 +119,7 @@ async def find_items(
 ) -> dict[str, FoundItem]:
     """Return the items that ids name, as far as they are kept."""
     wanted = set(ids)
-    pointers = {make_name("item", client, id): id for id in wanted}
+    pointers = {make_entry_name("item", client, id): id for id in wanted}
     found = await store.get(pointers)
     holders = {pointers[name]: _POINTER.decode(value) for name, value in found.items()}
     for id in wanted - holders.keys():
@@ -144,14 +144,14 @@ def point_to(
     """
     value = json.encode(holder)
     needed = (id for id in ids if not of or rules.find_holder(id) != of)
-    return {make_name("item", client, id): value for id in needed}
+    return {make_entry_name("item", client, id): value for id in needed}
 
 
 async def find_pointers(
     store: KeptStore, client: str, ids: Iterable[str], holders: Iterable[str]
 ) -> list[str]:
     """Return the names of the entries that lead from items to these records, and no others."""
-    found = await store.get({make_name("item", client, id) for id in ids})
+    found = await store.get({make_entry_name("item", client, id) for id in ids})
     values = set(map(json.encode, holders))
     return [name for name, value in found.items() if value in values]
 

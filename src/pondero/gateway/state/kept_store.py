@@ -1,6 +1,6 @@
 """The store of answers and conversations: what every kind can do, and the one in memory.
 
-A store has names and bytes; what they mean is known to its users. Entries that nobody uses for the
+A store has names and bytes; what they mean is known to its users. Entries without use for the
 configured time are gone, and so are the oldest ones if all together are too large.
 """
 

@@ -17,9 +17,9 @@ def open_store(config: GatewayConfig, link: RedisLink | None) -> KeptStore | Non
     if address == "off":
         return None
     if address != "state":
-        from .sql_kept_store import SqlKeptStore, open_database  # noqa: PLC0415 - an extra
+        from .sql_kept_store import SqlKeptStore, open_answers  # noqa: PLC0415 - an extra
 
-        database = open_database(address)
+        database = open_answers(address)
         return SqlKeptStore(database, seconds=settings.seconds, size=settings.bytes)
     if link is not None:
         from .redis_kept_store import RedisKeptStore  # noqa: PLC0415 - an extra

@@ -32,7 +32,7 @@ _FORM = "pondero_kept_form"
 _WHAT = "the store of answers"
 _PAGE = 500  # names in one query
 _FRESH = 0.9  # of the time: an entry with more of it left is not written again
-_TIDY = 60.0  # seconds between two looks for what is too old or too much
+_TIDY = 60.0  # seconds between two looks for entries that are too old or too many
 _PUT = (
     "INSERT INTO pondero_kept (name, value, until, size) VALUES (?, ?, ?, ?) "
     "ON CONFLICT (name) DO UPDATE SET value = excluded.value, until = excluded.until, "
@@ -151,7 +151,7 @@ async def _run(step: "Callable[[Argument], Value]", argument: "Argument") -> Val
 Argument = TypeVar("Argument")
 
 
-def open_database(address: str) -> LedgerDatabase:
+def open_answers(address: str) -> LedgerDatabase:
     """Return the database at an address, unopened; "sqlite" is a file in the data folder."""
     if address == "sqlite":
         return SqliteDatabase(Path(data_folder()) / FILE, SCHEMA)

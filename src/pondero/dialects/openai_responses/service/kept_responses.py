@@ -36,7 +36,7 @@ _PREFIXES = {
 _ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
-class _Said(Struct):
+class _StateFields(Struct):
     """The fields of a request that are about stored answers."""
 
     previous_response_id: Any = None
@@ -47,7 +47,7 @@ class _Said(Struct):
     input: Raw = Raw(b"null")
 
 
-_SAID = get_decoder(_Said)
+_SAID = get_decoder(_StateFields)
 
 
 class _Item(Struct):

@@ -34,7 +34,7 @@ local function add(name, value)
   extend(name)
 end
 
--- The ends of names come first that nobody has used for the longest time.
+-- Entries go first that were not used for the longest time.
 local function forget()
   for _, name in ipairs(redis.call('ZRANGEBYSCORE', index, '-inf', now, 'LIMIT', 0, 1000)) do
     drop(name)
