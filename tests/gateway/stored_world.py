@@ -29,6 +29,7 @@ BACKS = {
     "chat": "openai-chat:gpt-5.5",
     "mistral": "mistral:mistral-medium-3-5",
     "openai": "openai:gpt-5.5",
+    "gpt-6": "openai:gpt-6-sol",
 }
 KEYS = {"mine": "pnd_mine-0123456789", "other": "pnd_other-0123456789"}
 TOOL = {

@@ -157,7 +157,7 @@ async def change_conversation(
     place: tuple[str, str],
     change: Callable[[KeptConversation], dict[str, object]],
 ) -> KeptConversation | None:
-    """Change fields of a conversation, also if others do at once; return it, or None if it is gone."""
+    """Change fields of a conversation, also if others do at once; None if it is gone."""
     name = name_conversation(*place)
     for _ in range(_TRIES):
         data = (await store.get([name])).get(name)

@@ -82,7 +82,7 @@ async def resolve_kept(
         before=history.names,
         known=frozenset((*history.known, *found)),
         homes=frozenset(homes) if is_resumed else None,
-        sent_tokens=sum_hidden((each for each in ids.find(sent) if each.is_item), kept),
+        sent_tokens=_sum_sent(ids.find(sent), kept) if is_resumed else 0,
     )
 
 
@@ -133,6 +133,11 @@ async def _load_conversation(
     if records is None and service.kept_responses is not None:
         raise Rejected(service.kept_responses.endpoints.reject_conversation(id))
     return _History(names=found.records, records=tuple(records or ()), known=(id,))
+
+
+def _sum_sent(named: Sequence[StoredId], kept: dict[str, KeptItem]) -> int | None:
+    """Return what the items of a whole request do not show."""
+    return sum_hidden((each for each in named if each.is_item), kept)
 
 
 def _list_kept(

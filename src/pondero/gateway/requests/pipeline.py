@@ -22,7 +22,7 @@ from .background import begin_run, check_room, show_run
 from .errors import SHUTDOWN, add_response_headers, describe_reason, write_error
 from .hooked_request import show_to_hooks
 from .request_id import HEADER
-from .routed_request import ClientRequest, RoutedRequest, parse_and_route
+from .routed_request import ClientRequest, RoutedRequest, address_history, parse_and_route
 from .stored_ids import check_stored_ids
 from .translation import make_reply_context
 
@@ -144,9 +144,10 @@ async def _attempt_in_order(
             continue
         record.note(provider=entry.provider.name, model=entry.model)
         try:
-            attempt = make_attempt(gateway, routed, entry)
-            attempt = await keep_level_window(gateway, routed, attempt)
-            await deliver(gateway, routed, attempt, writer, record)
+            aimed = address_history(routed, entry)
+            attempt = make_attempt(gateway, aimed, entry)
+            attempt = await keep_level_window(gateway, aimed, attempt)
+            await deliver(gateway, aimed, attempt, writer, record)
         except PonderoError as error:
             failed = error.with_traceback(None)  # it would keep this frame, which keeps it
             await _find_breaker_step(gateway, error)(entry.id)

@@ -130,7 +130,8 @@ async def find_items(
         if (record := read_record(data)) is not None:
             hidden = list_hidden(record, rules)
             for id, item in list_rows(record, rules):
-                if id in wanted and not rules.references([item]):
+                # Other records may have the item too, as their clients sent it.
+                if holders.get(id) == name and not rules.references([item]):
                     items[id] = FoundItem(item, name, hidden.get(id, 0), record.home)
     return items
 
