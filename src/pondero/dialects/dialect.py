@@ -35,6 +35,7 @@ from .media_rules import MediaRules
 from .portability import Portability
 from .prompt_cache import CacheReport, PromptPrefix
 from .schema_rules import HOST_PLAIN, OutputSupport, ToolRules
+from .turn_forms import TurnForm
 
 if TYPE_CHECKING:
     from .kept_responses import KeptResponses
@@ -705,6 +706,7 @@ class Service(Struct, Generic[C], frozen=True, kw_only=True):
     - ``several``: the API can give several answers to one request.
     - ``also_at``: providers whose own API is another and that serve this one too; each with the
       provider whose table of this API is theirs.
+    - ``turn_form``: how turns of a conversation are told apart; None: only ``parse`` knows.
     """
 
     default_provider: str
@@ -739,6 +741,7 @@ class Service(Struct, Generic[C], frozen=True, kw_only=True):
     own_messages: bool = False
     several: SeveralAnswers[C] | None = None
     also_at: Mapping[str, str] = {}
+    turn_form: TurnForm | None = None
 
 
 # -- both ----------------------------------------------------------------------------------------

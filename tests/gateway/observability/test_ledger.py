@@ -55,6 +55,8 @@ RECEIPT = Receipt(
     first_try=0.01,
     last_try=0.125,
     first_answer=0.75,
+    endpoint="embeddings",
+    units="pages=2",
 )
 COUNT = "SELECT count(*) FROM pondero_receipts"
 
@@ -88,7 +90,7 @@ def test_a_request_is_a_row_and_closing_writes_all_of_them(database, tmp_path):
         *("0" * 24, 1763164800.25, 29386080, "ci", "chat", "opus/high", "north", "m1"),
         *("translated", "high", "medium", "cap", "level cap", 200, "done", "stop", "as planned"),
         *(100, 5, None, 20, 80, 12346, 1, 1, 0.25, 1.5, 0, 0, None, "title", "opus"),
-        *(0.01, 0.125, 0.75),
+        *(0.01, 0.125, 0.75, "embeddings", "pages=2"),
     )
 
 
@@ -329,6 +331,7 @@ def test_processes_that_start_at_once_make_the_tables_once(postgres):
             (2,),
             (3,),
             (4,),
+            (5,),
         ]
 
 

@@ -1,6 +1,7 @@
 """Sends one attempt and writes the answer; after the first byte, errors go into the stream."""
 
-from asyncio import CancelledError
+from asyncio import CancelledError, gather
+from collections.abc import Mapping
 from functools import partial
 from typing import Protocol
 
@@ -63,7 +64,7 @@ async def deliver(
     finally:
         writer.is_ending = bool  # the method would keep the delivery, which keeps the writer
         await shell.aclose()
-        await delivery.record_ids()  # also those of a stream that broke off
+        await delivery.remember()  # also after a stream that broke off
 
 
 async def deliver_own(
@@ -167,6 +168,8 @@ class _Delivery:
         if not self._keeper.is_active:
             self._kept_items = KeptItemRecorder(routed.service, routed.parsed, client)
         self._adjustments: list[str] = []
+        self._entries: Mapping[str, bytes] = {}
+        self._remembered: Mapping[str, bytes] = attempt.remembered
         self._hooks = HookedAnswer(routed.hooked) if routed.hooked is not None else None
         self._hook = routed.hooked.by if routed.hooked is not None else None
         self._held = HeldBeginning(
@@ -259,8 +262,10 @@ class _Delivery:
                     held.add(data)
                 del data
             data = await converter.end()
+            if (call := self.transport.call) is not None:
+                call.reply = step
             if held.is_open:
-                await self._write(held.take() + data, begins=not wrote, ends=True)
+                await self._write(held.take() + data, begins=not wrote, ends=step)
             else:
                 held.add(data)
         except PonderoError as error:
@@ -271,8 +276,6 @@ class _Delivery:
             if writer.begun and not writer.left and not writer.ended:  # the gateway stops
                 await self._write_failure(SHUTDOWN)
             raise
-        if (call := self.transport.call) is not None:
-            call.reply = step
         return step
 
     async def end_stream(self, reply: Reply) -> None:
@@ -280,10 +283,9 @@ class _Delivery:
         if not self._held.is_open:
             self.note_plan()  # again, if a retry has failed
             self._note_reply(reply)
-            await self._write(self._held.take(), begins=True, ends=True)
+            await self._write(self._held.take(), begins=True, ends=reply)
         else:
             self._note_reply(reply)
-        await self._cache(reply)
         await self.writer.end()
 
     @property
@@ -291,8 +293,11 @@ class _Delivery:
         is_events = "event-stream" in self._converter.ping_headers["content-type"]
         return self.routed.service.ping if is_events else b""
 
-    async def _write(self, data: bytes, *, begins: bool, ends: bool = False) -> None:
-        """Write some bytes of a stream; ``begins``: its head has not been written."""
+    async def _write(self, data: bytes, *, begins: bool, ends: Reply | None = None) -> None:
+        """Write some bytes of a stream; ``begins``: its head has not been written.
+
+        ``ends``: the answer, if these are its last bytes.
+        """
         if begins:
             self.record.note_first()
             if not self.writer.begun:
@@ -300,8 +305,10 @@ class _Delivery:
                 self.writer.streams(sent, self._ping)
         self._given_ids.feed(data)
         self._kept_items.feed(data)
-        data = self._filter.whole(data) if ends else self._filter.feed(data)
+        data = self._filter.feed(data) if ends is None else self._filter.whole(data)
         await self.record_ids()  # before anybody can read them
+        if ends is not None:
+            await self._cache(ends)
         await self.writer.write(data)
 
     async def _write_failure(self, error: PonderoError) -> None:
@@ -340,7 +347,11 @@ class _Delivery:
         return headers
 
     async def _cache(self, reply: Reply) -> None:
-        """Cache the answer before its end is written: the next request may follow at once."""
+        """Cache the answer and settle its use before its end is written, without waiting.
+
+        The next request may follow at once. This process knows then what it needs, and a shared
+        state has been sent it before the client is sent the end.
+        """
         routed = self.routed
         items: dict[str, bytes] = {}
         for answer in self._converter.make_cached_answers(reply):
@@ -351,10 +362,21 @@ class _Delivery:
                 turns=routed.turns,
             )
             items = {**of_answer, **items}  # of equal answers, the first is kept
+        self._entries = items
         if isinstance(self._kept_items, KeptItemRecorder):
-            items |= self._kept_items.list_entries(self._find_prompt)
-        await self.gateway.memory.put(items)
-        await self._keeper.save(self._find_prompt)
+            self._entries = {**items, **self._kept_items.list_entries(self._find_prompt)}
+            await self.remember()
+        else:  # in one step: a shared state is asked once
+            await gather(self.remember(), self._keeper.save(self._find_prompt))
+        self.record.settle()
+        self.gateway.shared.flush()
+
+    async def remember(self) -> None:
+        """Cache what is known of the conversation, and whose the ids are that the client got."""
+        entries, self._entries = {**self._remembered, **self._entries}, {}
+        self._remembered = {}
+        if entries:
+            await self.gateway.memory.put(entries)
         await self.record_ids()
 
     async def record_ids(self) -> None:

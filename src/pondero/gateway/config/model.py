@@ -136,7 +136,8 @@ class GatewayKey(Struct, frozen=True, forbid_unknown_fields=True):
 
     An ``admin`` key may also use the console and create keys, and read metrics, as may one with
     ``metrics``. At ``expires`` it ends. ``account_state``: it may name what the provider's account
-    stores (conversations, prompts, answers to other keys).
+    stores (conversations, prompts, answers to other keys). ``endpoints``: what it may use besides
+    conversations; None: all but those that could pass its rules.
     """
 
     name: Annotated[str, Meta(min_length=1)]
@@ -150,6 +151,14 @@ class GatewayKey(Struct, frozen=True, forbid_unknown_fields=True):
     metrics: bool = False
     expires: Annotated[datetime, Meta(tz=True)] | None = None
     account_state: bool = False
+    endpoints: tuple[str, ...] | None = None
+
+
+class EndpointRoute(Struct, frozen=True, forbid_unknown_fields=True):
+    """The provider of an endpoint, by its name (``*``: all), or by a path that may end in ``*``."""
+
+    match: Annotated[str, Meta(min_length=1)]
+    to: str
 
 
 class ServerConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -158,9 +167,12 @@ class ServerConfig(Struct, frozen=True, forbid_unknown_fields=True):
     ``state`` is "memory" or a Redis address; ``ledger`` is "sqlite", "off" or a PostgreSQL
     address. Either may be a reference, because addresses may contain passwords.
     ``answer_cache_seconds`` and ``answer_cache_bytes`` limit the answers cached for clients that
-    drop signatures. ``on_state_loss``: whether requests are answered while Redis is unreachable.
-    ``log`` is "stderr", "off", or a file. ``envelope_secret``: references of the secrets of
-    envelopes, the first makes them; empty: a secret of the gateway's own.
+    drop signatures; a quarter of the bytes, in the memory of each process, is for conversations
+    that were read, so that the next request costs only its new turns. ``on_state_loss``: whether
+    requests are answered while Redis is unreachable. ``max_upload``: bytes of a body that is not
+    read into memory. ``log`` is "stderr", "off", or a file.
+    ``envelope_secret``: references of the secrets of envelopes, the first makes them; empty: a
+    secret of the gateway's own.
     ``accept_plain_envelopes``: read envelopes of earlier versions, which anybody can write;
     "local": only of a client without a key.
     """
@@ -171,6 +183,7 @@ class ServerConfig(Struct, frozen=True, forbid_unknown_fields=True):
     ledger: str = "sqlite"
     workers: Annotated[int, Meta(ge=1, le=256)] = 1
     max_body: Count = 64 * _MIB
+    max_upload: Count = 512 * _MIB
     answer_cache_seconds: Seconds = 3600
     answer_cache_bytes: Annotated[int, Meta(ge=0)] = 64 * _MIB
     drain_seconds: Annotated[float, Meta(ge=0, le=86_400)] = 30
@@ -239,6 +252,7 @@ class GatewayConfig(Struct, frozen=True):
     rules: tuple[PurposeRule, ...] = ()
     alerts: AlertsConfig = AlertsConfig()
     responses: ResponsesConfig = ResponsesConfig()
+    endpoints: tuple[EndpointRoute, ...] = ()
     hooks: tuple[HookConfig, ...] = ()
 
     @property

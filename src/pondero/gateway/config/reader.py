@@ -9,6 +9,7 @@ from ... import catalog
 from ...catalog import Lookup
 from ...errors import BadConfig
 from ...store import config_folder, list_saved_keys, load_toml
+from .endpoint_section import read_endpoints
 from .hook_section import read_hooks
 from .key_section import read_keys
 from .model import (
@@ -135,7 +136,9 @@ def _is_ready(provider: catalog.Provider, own: ProviderOverride, saved: frozense
 _SIGNERS = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE")  # where botocore finds the signing key
 
 
-_SECTIONS = ("server", "responses", "route", "rule", "alerts", "provider", "key", "hook")
+_SECTIONS = (
+    *("server", "responses", "route", "rule", "alerts", "provider", "key", "endpoint", "hook"),
+)
 
 
 def _read(rows: ConfigRows, path: Path) -> GatewayConfig:
@@ -151,5 +154,6 @@ def _read(rows: ConfigRows, path: Path) -> GatewayConfig:
         hooks=read_hooks(rows),
         providers=read_providers(rows),
         keys=read_keys(rows, routes),
+        endpoints=read_endpoints(rows),
         path=path,
     )

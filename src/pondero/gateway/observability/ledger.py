@@ -37,7 +37,7 @@ COLUMNS = (
     *("why", "adjustments", "status", "ended", "finish", "verdict", "input", "cache_read"),
     *("cache_write", "output", "thinking", "cost", "tries", "stream", "first", "seconds"),
     *("offline", "estimated", "reason", "purpose", "route"),
-    *("first_try", "last_try", "first_answer"),
+    *("first_try", "last_try", "first_answer", "endpoint", "units"),
 )
 """The columns of a row, in the order of ``make_rows``."""
 _INSERT = (
@@ -265,6 +265,8 @@ def _row(receipt: Receipt, redactor: SecretRedactor) -> tuple[Any, ...]:
         receipt.first_try,
         receipt.last_try,
         receipt.first_answer,
+        receipt.endpoint,
+        receipt.units,
     )
 
 

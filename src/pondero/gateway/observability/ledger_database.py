@@ -72,6 +72,10 @@ _MIGRATIONS: tuple[tuple[str, ...], ...] = (
         # Pages of the console begin where the one before ended.
         "CREATE INDEX pondero_receipts_by_moment ON pondero_receipts (at, id)",
     ),
+    (
+        "ALTER TABLE pondero_receipts ADD COLUMN endpoint TEXT",
+        "ALTER TABLE pondero_receipts ADD COLUMN units TEXT",
+    ),
 )
 SCHEMA = Schema(_MIGRATIONS, "SELECT id FROM pondero_receipts LIMIT 1")
 

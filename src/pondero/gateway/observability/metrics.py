@@ -60,6 +60,9 @@ class Metrics:
             "dial", "Levels that were not sent as asked", "model key why"
         )
         self._purposes = counter("purposes", "Requests by purpose", "purpose key")
+        self._endpoints = counter(
+            "endpoints", "Requests that are no conversation, by endpoint", "endpoint key status"
+        )
         places = "route model level key"
         self._answers = counter("answers", "Answers at each level", places)
         self._exhausted = counter("exhausted", "Answers that were all thinking", places)
@@ -120,6 +123,8 @@ class Metrics:
             self._find_series(self._levels_changed, model, key, receipt.why).inc()
         if receipt.purpose is not None:
             self._find_series(self._purposes, receipt.purpose, key).inc()
+        if receipt.endpoint is not None:
+            self._find_series(self._endpoints, receipt.endpoint, key, receipt.status).inc()
         if receipt.end == "done" and receipt.sent is not None:
             self._count_answer(receipt, model)
         self._find_series(self._seconds, model, receipt.road).observe(receipt.seconds)

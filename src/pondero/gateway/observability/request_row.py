@@ -47,6 +47,8 @@ class RequestRow(Struct, frozen=True, kw_only=True):
     first_try: float | None
     last_try: float | None
     first_answer: float | None
+    endpoint: str | None
+    units: str | None
 
 
 class Phase(Struct, frozen=True):

@@ -91,12 +91,13 @@ TRANSLATION = Path("translated", translate_request, Translation, keeps_ids=False
 
 
 class Attempt(Struct, frozen=True, kw_only=True):
-    """A request ready to send to one model."""
+    """A request ready to send to one model; ``remembered`` is cached with its answer."""
 
     entry: ModelEntry
     exchange: Exchange
     level: AppliedLevel
     path: Path
+    remembered: Mapping[str, bytes] = {}
 
 
 def make_attempt(gateway: GatewayContext, routed: RoutedRequest, entry: ModelEntry) -> Attempt:

@@ -5,6 +5,8 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 
+from msgspec.structs import replace
+
 from ...canon import Json
 from ...catalog import ModelEntry
 from ...dialects import Rejected, Service, get_dialect
@@ -12,36 +14,48 @@ from ...errors import Overloaded, PonderoError, ServiceError
 from ...exchange import is_deployment_fault, is_fallback_error
 from ..answers.delivery import deliver, deliver_own
 from ..answers.response_writer import ResponseWriter
-from ..levels.level_window import keep_level_window
+from ..levels.level_window import finish_level_window
 from ..observability.request_record import RequestRecord
-from ..quotas.admission import admit
 from ..server.context import GatewayContext
 from ..state.breakers import REST
-from .attempt import make_attempt
 from .background import begin_run, check_room, show_run
 from .errors import SHUTDOWN, add_response_headers, describe_reason, write_error
-from .hooked_request import show_to_hooks
+from .long_bodies import give_way
+from .lookup import Lookup, look_up
 from .request_id import HEADER
-from .routed_request import ClientRequest, RoutedRequest, address_history, parse_and_route
-from .stored_ids import check_stored_ids
+from .requester import AccessDenied, RequesterChanged
+from .routed_request import ClientRequest, RoutedRequest, address_history
 from .translation import make_reply_context
 
 
 async def answer_request(
     gateway: GatewayContext, call: ClientRequest, writer: ResponseWriter
 ) -> None:
-    """Answer one conversation; errors are written too."""
+    """Answer one conversation; errors are written too, except AccessDenied, which is raised."""
+    try:
+        await _answer(gateway, call, writer)
+    except RequesterChanged as changed:
+        call = replace(call, requester=changed.requester, keys=None)
+        await _answer(gateway, call, writer)
+
+
+async def _answer(gateway: GatewayContext, call: ClientRequest, writer: ResponseWriter) -> None:
     service = get_dialect(call.client_dialect).service()
     record = RequestRecord(gateway, call)
     shown: Callable[[ResponseWriter], Awaitable[None]] | None = None
     try:
-        routed = await _admit(gateway, call, service, record)
-        if routed.is_background:
-            work = partial(_answer_later, gateway, routed, record)
-            run = await begin_run(gateway, routed, work)
-            shown = partial(show_run, gateway, routed, run)
+        found = await look_up(gateway, call, service, note=partial(_note_route, record))
+        record.admit(found.admission)
+        if found.routed.is_background:
+            check_room(gateway, call.requester)
+            work = partial(_answer_later, gateway, found, record)
+            run = await begin_run(gateway, found.routed, work)
+            shown = partial(show_run, gateway, found.routed, run)
         else:
-            await _answer(gateway, routed, writer, record)
+            await _write_answer(gateway, found, writer, record)
+    except (AccessDenied, RequesterChanged):
+        record.drop()
+        raise
     except BaseException as error:
         if not await _tell(error, call, service, writer, record):
             raise
@@ -52,47 +66,25 @@ async def answer_request(
         await shown(writer)
 
 
-async def _admit(
-    gateway: GatewayContext, call: ClientRequest, service: Service[Json], record: RequestRecord
-) -> RoutedRequest:
-    """Return a conversation that may be answered, after the most of its use is reserved."""
-    routed = await parse_and_route(gateway, call, service)
-    routed = await check_stored_ids(gateway, routed)
-    if routed.is_background:
-        check_room(gateway, call.requester)
-    record.requested_model = routed.parsed.request.model
-    record.note(
-        stream=routed.parsed.request.stream,
-        purpose=routed.purpose.purpose,
-        route=routed.resolved.route.match if routed.resolved.route is not None else None,
-    )
-    if gateway.hooks:
-        routed = await show_to_hooks(gateway, routed)
-    if routed.hooked is not None and routed.hooked.answer is not None:
-        return routed  # no service is asked
-    routed, admission = await admit(gateway, routed)
-    record.admit(admission)
-    return routed
-
-
-async def _answer(
-    gateway: GatewayContext, routed: RoutedRequest, writer: ResponseWriter, record: RequestRecord
+async def _write_answer(
+    gateway: GatewayContext, found: Lookup, writer: ResponseWriter, record: RequestRecord
 ) -> None:
     """Write the answer of a hook, or of the first model that gives one."""
-    if routed.hooked is not None and routed.hooked.answer is not None:
-        await deliver_own(gateway, routed, writer, record)
+    if found.routed.hooked is not None and found.routed.hooked.answer is not None:
+        await deliver_own(gateway, found.routed, writer, record)
     else:
-        await _attempt_in_order(gateway, routed, writer, record)
+        await _attempt_in_order(gateway, found, writer, record)
 
 
 async def _answer_later(
-    gateway: GatewayContext, routed: RoutedRequest, record: RequestRecord, writer: ResponseWriter
+    gateway: GatewayContext, found: Lookup, record: RequestRecord, writer: ResponseWriter
 ) -> None:
     """Answer a conversation whose client does not wait for it."""
+    call, service = found.routed.call, found.routed.service
     try:
-        await _answer(gateway, routed, writer, record)
+        await _write_answer(gateway, found, writer, record)
     except BaseException as error:
-        if not await _tell(error, routed.call, routed.service, writer, record):
+        if not await _tell(error, call, service, writer, record):
             raise
     finally:
         record.finish()
@@ -119,6 +111,15 @@ async def _tell(
     return False
 
 
+def _note_route(record: RequestRecord, routed: RoutedRequest) -> None:
+    record.requested_model = routed.parsed.request.model
+    record.note(
+        stream=routed.parsed.request.stream,
+        purpose=routed.purpose.purpose,
+        route=routed.resolved.route.match if routed.resolved.route is not None else None,
+    )
+
+
 async def _write_shutdown(
     call: ClientRequest, service: Service[Json], writer: ResponseWriter, record: RequestRecord
 ) -> None:
@@ -130,9 +131,10 @@ async def _write_shutdown(
 
 
 async def _attempt_in_order(
-    gateway: GatewayContext, routed: RoutedRequest, writer: ResponseWriter, record: RequestRecord
+    gateway: GatewayContext, found: Lookup, writer: ResponseWriter, record: RequestRecord
 ) -> None:
     """Ask the models of a route until one answers; none after the first byte to the client."""
+    routed = found.routed
     failed: PonderoError | None = None
     entry: ModelEntry | None = None
     entries = gateway.sort_models(routed.resolved.entries, routed.request.messages)
@@ -144,10 +146,10 @@ async def _attempt_in_order(
             continue
         record.note(provider=entry.provider.name, model=entry.model)
         try:
-            aimed = address_history(routed, entry)
-            attempt = make_attempt(gateway, aimed, entry)
-            attempt = await keep_level_window(gateway, aimed, attempt)
-            await deliver(gateway, aimed, attempt, writer, record)
+            await give_way(routed.call.http.body)
+            attempt = await finish_level_window(gateway, found.begin_window(gateway, entry))
+            await give_way(routed.call.http.body)
+            await deliver(gateway, address_history(routed, entry), attempt, writer, record)
         except PonderoError as error:
             failed = error.with_traceback(None)  # it would keep this frame, which keeps it
             await _find_breaker_step(gateway, error)(entry.id)

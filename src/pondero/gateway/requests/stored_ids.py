@@ -4,7 +4,7 @@ All clients of a gateway share one account at the provider, which would hand any
 of the others.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -25,11 +25,24 @@ _GATEWAY = b"gateway"
 _UNKNOWN = b""  # the level of a conversation that began elsewhere
 
 
-async def check_stored_ids(gateway: GatewayContext, routed: RoutedRequest) -> RoutedRequest:
+def begin_owners(
+    gateway: GatewayContext, routed: RoutedRequest
+) -> Awaitable[dict[str, bytes]] | None:
+    """Begin to read whose the ids in a request are; None if this process knows it."""
+    keys = _list_owner_keys(routed.stored.named)
+    return gateway.shared.owners.begin(keys) if keys else None
+
+
+async def check_stored_ids(
+    gateway: GatewayContext,
+    routed: RoutedRequest,
+    reading: Awaitable[dict[str, bytes]] | None = None,
+) -> RoutedRequest:
     """Reject ids that are not the client's, or that no model of the route can know.
 
-    Returns the request with the level that the stored conversation has set for itself. Raises
-    Rejected, PermissionDenied and BadParameter.
+    ``reading``: the owners, if ``begin_owners`` has begun to read them. Returns the request with
+    the level that the stored conversation has set for itself. Raises Rejected, PermissionDenied
+    and BadParameter.
     """
     rules, found = routed.service.stored_ids, routed.stored.named
     if rules is None or not found:
@@ -42,7 +55,7 @@ async def check_stored_ids(gateway: GatewayContext, routed: RoutedRequest) -> Ro
     if not any(entry.provider.dialect == dialect for entry in routed.resolved.entries):
         return routed  # no other API is sent such an id
     key = routed.call.requester.key
-    records = await _load_records(gateway, found)
+    records = await _load_records(gateway, found, reading)
     if key is not None and not key.account_state:
         others = [each for each in found if each.id not in routed.stored.known]
         _check_owners(routed, rules, others, records)
@@ -102,10 +115,21 @@ def _is_plain(each: StoredId) -> bool:
     return each.may_be_dropped or each.is_shared or each.has_content
 
 
-async def _load_records(gateway: GatewayContext, found: Iterable[StoredId]) -> dict[str, bytes]:
+def _list_owner_keys(found: Iterable[StoredId]) -> dict[str, str]:
+    return {make_owner_key(each.id): each.id for each in found if not each.of_account}
+
+
+async def _load_records(
+    gateway: GatewayContext,
+    found: Iterable[StoredId],
+    reading: Awaitable[dict[str, bytes]] | None,
+) -> dict[str, bytes]:
     """Return the clients whose answers gave these ids, and the levels that those ended with."""
-    keys = {_make_owner_key(each.id): each.id for each in found if not each.of_account}
-    owners = await gateway.shared.owners.get(keys) if keys else {}
+    keys, all_owners = _list_owner_keys(found), gateway.shared.owners
+    if reading is not None:
+        owners = {**all_owners.known(keys), **await reading}
+    else:
+        owners = await all_owners.get(keys) if keys else {}
     return {keys[key]: owner for key, owner in owners.items()}
 
 
@@ -169,7 +193,7 @@ class GivenIdRecorder:
         ids, self._ids = self._ids - self._recorded, set()
         if ids:
             self._recorded |= ids
-            records = {_make_owner_key(id): self._record for id in ids}
+            records = {make_owner_key(id): self._record for id in ids}
             if self._home is not None:
                 records |= {_make_home_key(id): self._home for id in ids}
             await gateway.shared.owners.put(records)
@@ -203,14 +227,16 @@ def _describe_level(routed: RoutedRequest, exchange: Exchange) -> bytes:
     return said + _END + _GATEWAY if is_ours else said
 
 
-def _make_owner_key(id: str) -> str:
-    return _digest(b"stored", id)
+def make_owner_key(id: str) -> str:
+    """Return the name of the record of who was given an id."""
+    return make_stored_key(b"stored", id)
 
 
 def _make_home_key(id: str) -> str:
-    return _digest(b"home", id)
+    return make_stored_key(b"home", id)
 
 
-def _digest(purpose: bytes, id: str) -> str:
+def make_stored_key(purpose: bytes, id: str) -> str:
+    """Return the name of a record about an id."""
     text = purpose + b"\0" + id.encode("utf-8", "surrogatepass")
     return blake2b(text, digest_size=18).hexdigest()

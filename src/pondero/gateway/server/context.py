@@ -40,6 +40,7 @@ from ..observability.receipt import Observer, Receipt
 from ..quotas.usage_counter import UsageCounter
 from ..state.answer_cache import AnswerCache
 from ..state.background_runs import BackgroundRuns
+from ..state.conversation_memo import REMEMBERED_SHARE, ConversationMemo
 from ..state.envelope_secrets import LOCAL, EnvelopeSecrets
 from ..state.kept_store import KeptStore
 from ..state.keys import KeyRing
@@ -92,6 +93,9 @@ class GatewayContext:
         self.transport = transport
         self.state: UsageCounter = self.shared.state
         self.memory: AnswerCache = self.shared.memory
+        self.conversations: ConversationMemo = ConversationMemo(
+            config.server.answer_cache_bytes // REMEMBERED_SHARE
+        )
         self.envelopes: EnvelopeSecrets = EnvelopeSecrets(
             lambda: self.config.server, self.shared.secrets
         )

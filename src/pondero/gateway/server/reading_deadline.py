@@ -1,4 +1,4 @@
-"""Finds clients that read too little of what is written to them, over HTTP or a WebSocket."""
+"""Finds clients that read too slowly what the server writes, over HTTP or a WebSocket."""
 
 from asyncio import WriteTransport
 

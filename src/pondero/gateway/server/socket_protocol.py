@@ -1,7 +1,7 @@
 """The server's protocol of one WebSocket, after the HTTP protocol has read and limited its head.
 
 A message has a maximum size, and a maximum number of pieces. A client that answers no pings, or
-reads too little of what it is sent, is cut off. What it sends is read one message at a time.
+reads too slowly, is cut off. What it sends is read one message at a time.
 """
 
 from asyncio import Event
@@ -15,7 +15,7 @@ from websockets.protocol import Protocol as Frames
 from websockets.server import ServerProtocol
 
 from .reading_deadline import ReadingDeadline
-from .sockets import STOPPING
+from .sockets import LEFT, STOPPING
 
 PIECES = 1 << 16
 """Maximum pieces of a message; each costs memory, even if it is empty."""
@@ -79,6 +79,12 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         pongs = self.conn.data_to_send()
         if self.writable.is_set():
             self.transport.write(b"".join(pongs))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Tell the application that the client is gone, and whether it said so."""
+        if self.handshake_complete and self.conn.close_rcvd is None:
+            self.queue.put_nowait({"type": "websocket.disconnect", "code": LEFT})
+        super().connection_lost(exc)
 
     def shutdown(self) -> None:
         """Tell the application that the server stops; it closes the socket, soon."""

@@ -18,7 +18,7 @@ from .context import GatewayContext, Requester
 STOPPING = "pondero.stopping"
 """In the scope of a socket: the event that is set when the server begins to stop."""
 RESTART = 1012
-"""The close code of a server that stops: the client may come again at once."""
+"""The close code of a server that stops: the client can connect again at once."""
 FAILED = 1011
 LEFT = 1006
 """The code of a connection that was lost; it is never sent."""
@@ -168,11 +168,19 @@ SocketHandler = Callable[[GatewayContext, SocketOpening, Requester], Awaitable[N
 
 SOCKETS: dict[str, SocketHandler] = {}
 """Who answers a socket, by its path."""
+MATCHERS: list[tuple[Callable[[str], bool], SocketHandler]] = []
+"""Who answers sockets at paths that a function knows."""
+
+
+def find_handler(path: str) -> SocketHandler | None:
+    """Return who answers a socket at a path; None if there is none."""
+    found = SOCKETS.get(path)
+    return found or next((handler for matches, handler in MATCHERS if matches(path)), None)
 
 
 def has_socket(path: str) -> bool:
     """Return whether there is a socket at a path."""
-    return path in SOCKETS
+    return find_handler(path) is not None
 
 
 def write_as_response(send: Send) -> Send:

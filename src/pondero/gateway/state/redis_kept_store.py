@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .redis_link import PREFIX, Argument, RedisLink
+from .redis_link import PREFIX, RedisLink
+from .redis_protocol import Argument
 
 _KEYS = ("kept:index", "kept:sizes", "kept:sum")
 _NAMES = f"{PREFIX}kept:of:"

@@ -12,6 +12,7 @@ from ..config.secrets import read_reference
 from ..quotas.usage_counter import LocalUsageCounter, UsageCounter
 from .answer_cache import AnswerCache, LocalAnswerCache
 from .breakers import Breakers
+from .conversation_memo import REMEMBERED_SHARE
 from .envelope_secrets import FileSecrets, LocalSecrets, RedisSecrets, SecretStore, make_secret
 from .key_file import KeyFile
 from .keys import FileKeys, KeyRing, KeyStore, LocalKeys
@@ -51,6 +52,10 @@ async def _nothing() -> None:
     """Do nothing: this process knows its own state."""
 
 
+def _do_nothing() -> None:
+    """Do nothing: this process knows its own state."""
+
+
 class SharedState(Struct, frozen=True, kw_only=True):
     """All shared state. ``look`` is called before each request; raises SharedStateLost.
 
@@ -65,6 +70,10 @@ class SharedState(Struct, frozen=True, kw_only=True):
     owners: AnswerCache
     secrets: SecretStore
     look: Callable[[], Awaitable[None]] = _nothing
+    begin_look: Callable[[], Awaitable[None]] | None = None
+    """Begin ``look`` with the other commands of this step; None if there is nothing to look at."""
+    flush: Callable[[], None] = _do_nothing
+    """Send what was stored in this step before anything is written to a client."""
     is_lost: Callable[[], bool] = bool
     close: Callable[[], Awaitable[None]] = _nothing
     probe: Callable[[], Awaitable[None]] = _nothing
@@ -99,7 +108,8 @@ def make_shared_state(
     """
     own_secrets = secrets or LocalSecrets()
     owners = LocalAnswerCache(seconds=_OWNED, size=_OWNERS)
-    memory = LocalAnswerCache(seconds=server.answer_cache_seconds, size=server.answer_cache_bytes)
+    size = server.answer_cache_bytes - server.answer_cache_bytes // REMEMBERED_SHARE
+    memory = LocalAnswerCache(seconds=server.answer_cache_seconds, size=size)
     if server.state == "memory":
         saved = FileOwners(owners, seconds=_OWNED) if saves_owners else None
         return SharedState(
@@ -111,29 +121,28 @@ def make_shared_state(
             secrets=own_secrets,
             close=saved.aclose if saved else _nothing,
         )
-    from .redis import (  # noqa: PLC0415 - an extra
-        RedisAnswerCache,
-        RedisBreakers,
-        RedisKeys,
-        RedisSnapshot,
-    )
+    from .redis import RedisBreakers, RedisKeys, RedisSnapshot  # noqa: PLC0415 - an extra
+    from .redis_answer_cache import LocalCopies, RedisAnswerCache  # noqa: PLC0415 - an extra
     from .redis_usage_counter import RedisUsageCounter  # noqa: PLC0415 - an extra
 
     address = resolve_address(server)
     link = RedisLink(address)
+    seconds, size = server.answer_cache_seconds, server.answer_cache_bytes
     board = RedisSnapshot(link)
     shared_keys = RedisKeys(link, board, KeyFile(address))
     return SharedState(
         state=RedisUsageCounter(
             link, alone=server.on_state_loss == "allow", pending=PendingUse(address)
         ),
-        memory=RedisAnswerCache(link, memory, seconds=server.answer_cache_seconds),
+        memory=RedisAnswerCache(link, LocalCopies(seconds=seconds, size=size), seconds=seconds),
         breakers=RedisBreakers(link, board),
         keys=shared_keys,
-        owners=RedisAnswerCache(link, owners, seconds=_OWNED),
-        secrets=RedisSecrets(link, own_secrets),
+        owners=RedisAnswerCache(link, LocalCopies(seconds=_OWNED, size=_OWNERS), seconds=_OWNED),
+        secrets=RedisSecrets(link, own_secrets, lambda: board.secrets),
         look=board.look,
         link=link,
+        begin_look=board.begin,
+        flush=link.flush,
         is_lost=lambda: link.is_away,
         close=link.aclose,
         probe=board.look,

@@ -33,6 +33,7 @@ from . import (
 from . import stored_responses as stored
 from .depth import DEPTH
 from .media import MEDIA
+from .turn_form import TURN_FORM
 from .types import HOSTED_TOOLS
 
 _ANSWERS = AnswerFields(
@@ -85,6 +86,7 @@ SERVICE = Service(
     requested_model=address.model_of,
     with_model=address.with_model,
     parse=parse.parse,
+    turn_form=TURN_FORM,
     accept=rules.accept,
     reply=reply.reply,
     stream=stream.Stream,
