@@ -112,6 +112,7 @@ def test_an_answer_is_polled_to_its_end_on_every_upstream(back):
         answer = await poll(world, begun["id"])
         assert (answer["status"], answer["id"]) == ("completed", begun["id"])
         assert answer["usage"]["output_tokens"] > 0
+        await ended(world)
         more = {"model": back, "input": "Go on.", "previous_response_id": begun["id"]}
         assert (await world.call("POST", "/responses", more))[0] == 200
         (first, _) = rows(world)
@@ -127,6 +128,7 @@ def test_one_row_has_the_counts_that_the_service_has(back):
     async def body(world: World) -> None:
         _, begun = await begin(world, back)
         await poll(world, begun["id"])
+        await ended(world)
         (served,) = service.served
         (row,) = rows(world)
         assert use(row)[0] == served.total
@@ -163,6 +165,7 @@ def test_cancelling_stops_the_service_and_counts_what_it_served():
         path = f"/responses/{begun['id']}/cancel"
         status, answer = await world.call("POST", path, None, mine)
         assert (status, answer["status"]) == (200, "cancelled")
+        await ended(world)
         (served,) = service.served
         assert served.closed
         (row,) = [row for row in rows(world) if row.model]
@@ -194,6 +197,7 @@ def test_an_answer_whose_service_fails_is_failed_with_the_reason_and_one_row():
     async def body(world: World) -> None:
         _, begun = await begin(world, "claude", stream=False)
         answer = await poll(world, begun["id"])
+        await ended(world)
         assert answer["status"] == "failed"
         assert answer["error"]["message"]
         (row,) = rows(world)
@@ -229,7 +233,7 @@ def test_a_budget_is_reserved_while_an_answer_is_worked_on():
         assert status == 429
         service.go.set()
         await poll(world, begun["id"], mine)
-        service.reached.clear()
+        await ended(world)
         status, _ = await begin(world, "claude", mine, max_output_tokens=6_000)
         assert status == 200
 
@@ -311,6 +315,7 @@ def test_a_client_that_leaves_loses_nothing():
         events = read_stream(data)
         assert events[0]["sequence_number"] == 1
         assert events[-1]["type"] == "response.completed"
+        await ended(world)
         (served,) = service.served
         (row,) = rows(world)
         assert use(row)[0] == served.total

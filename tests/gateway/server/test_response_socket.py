@@ -1,6 +1,7 @@
 """Responses over a WebSocket: one conversation over one socket, on any upstream."""
 
 import json
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -40,6 +41,13 @@ class Served:
         self.url = url
         self.emulator = emulator
         self.rows = rows
+
+    def wait_for_rows(self, count: int) -> list[Receipt]:
+        """Return the records, which are written after the answers."""
+        until = time.monotonic() + 60
+        while len(self.rows) < count and time.monotonic() < until:
+            time.sleep(0.01)
+        return self.rows
 
     @contextmanager
     def open(self, key: str = "any") -> Iterator[ClientConnection]:
@@ -89,7 +97,7 @@ def test_a_tool_loop_goes_over_one_socket_and_nothing_of_it_is_stored(served, ba
         assert "The grey owl." in json.dumps(second[-1]["response"]["output"])
         sent = json.dumps(served.emulator.log.entries[-1].body)
         assert "What is in it?" in sent
-    assert [row.end for row in served.rows] == ["done", "done"]
+    assert [row.end for row in served.wait_for_rows(2)] == ["done", "done"]
     assert all(row.usage.known_total for row in served.rows)
     client = openai.OpenAI(base_url=f"{served.url}/v1", api_key=KEYS["mine"], max_retries=0)
     with client, pytest.raises(openai.BadRequestError) as caught:
@@ -134,7 +142,7 @@ def test_a_request_that_asks_for_no_answer_can_be_continued(served):
         before = {"previous_response_id": warm[-1]["response"]["id"], "store": False}
         ask(socket, "claude", "Who am I?", **before)
     assert "My name is Ann." in json.dumps(served.emulator.log.entries[-1].body)
-    first, second = served.rows
+    first, second = served.wait_for_rows(2)
     assert (first.usage.known_total, first.end) == (0, "done")
     assert second.usage.known_total > 0
 
@@ -166,7 +174,7 @@ def test_an_error_is_an_event_and_the_socket_stays_open(served, message, status,
         assert event["error"]["message"]
         assert code in (None, event["error"]["code"])
         assert ask(socket, "claude", "Hello?")[-1]["type"] == "response.completed"
-    assert [row.end for row in served.rows] == ["refused", "done"]
+    assert [row.end for row in served.wait_for_rows(2)] == ["refused", "done"]
 
 
 def test_a_wrong_key_opens_no_socket(served):

@@ -1,6 +1,6 @@
 """Sends one attempt and writes the answer; after the first byte, errors go into the stream."""
 
-from asyncio import CancelledError, gather
+from asyncio import CancelledError
 from collections.abc import Mapping
 from functools import partial
 from typing import Protocol
@@ -365,10 +365,10 @@ class _Delivery:
         self._entries = items
         if isinstance(self._kept_items, KeptItemRecorder):
             self._entries = {**items, **self._kept_items.list_entries(self._find_prompt)}
-            await self.remember()
-        else:  # in one step: a shared state is asked once
-            await gather(self.remember(), self._keeper.save(self._find_prompt))
+        await self.remember()
         self.record.settle()
+        # It is sent in the same write, and waited for: the client may name the answer at once.
+        await self._keeper.save(self._find_prompt)
         self.gateway.shared.flush()
 
     async def remember(self) -> None:
