@@ -29,7 +29,13 @@ from ..server.context import GatewayContext
 from .attempt import make_attempt
 from .hooked_request import show_to_hooks
 from .requester import RequesterCheck
-from .routed_request import ClientRequest, RoutedRequest, parse_locally, read_history
+from .routed_request import (
+    ClientRequest,
+    RoutedRequest,
+    address_history,
+    parse_locally,
+    read_history,
+)
 from .stored_ids import begin_owners, check_stored_ids
 
 
@@ -53,8 +59,9 @@ class AdmittedRequest(Struct, frozen=True):
         ready = self.ready
         if ready is not None and ready.entry is turn.entry and ready.routed is self.routed:
             return ready.window
-        attempt = make_attempt(gateway, self.routed, turn.entry, turn)
-        return begin_level_window(gateway, self.routed, attempt)
+        aimed = address_history(self.routed, turn.entry)
+        attempt = make_attempt(gateway, aimed, turn.entry, turn)
+        return begin_level_window(gateway, aimed, attempt)
 
 
 async def look_up(
@@ -178,8 +185,9 @@ def _make_ready(gateway: GatewayContext, routed: RoutedRequest) -> ReadyAttempt 
     entry = gateway.sort_models(routed.resolved.entries, routed.request.messages)[0]
     if not entry.takes_level_turns or not routed.turns:
         return None
+    aimed = address_history(routed, entry)
     try:
-        attempt = make_attempt(gateway, routed, entry)
+        attempt = make_attempt(gateway, aimed, entry)
     except PonderoError:  # it will be reported when it is that model's turn
         return None
-    return ReadyAttempt(routed, entry, begin_level_window(gateway, routed, attempt))
+    return ReadyAttempt(routed, entry, begin_level_window(gateway, aimed, attempt))
