@@ -183,7 +183,7 @@ class _Delivery:
             gateway,
             routed,
             KeyFilter(list_keys(exchange.http)),
-            home=attempt.entry.id if attempt.path.stores else "",
+            home=name_home(attempt.entry) if attempt.path.stores else "",
         )
         self._kept_items: KeptItemRecorder | AnswerKeeper = self._keeper
         if not self._keeper.is_active:

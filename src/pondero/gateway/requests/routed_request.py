@@ -356,7 +356,7 @@ def is_at_home(routed: RoutedRequest, entry: ModelEntry) -> bool:
     if homes is None:
         return True
     own = entry.provider.exact and entry.provider.dialect == routed.call.client_dialect
-    return own and homes == {entry.provider.name}
+    return own and homes == {entry.deployment or entry.provider.name}
 
 
 def address_history(routed: RoutedRequest, entry: ModelEntry) -> RoutedRequest:
