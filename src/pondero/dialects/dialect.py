@@ -37,6 +37,7 @@ from .portability import Portability
 from .prompt_cache import CacheReport, PromptPrefix
 from .rate_limits import RateLimitHeaders
 from .schema_rules import HOST_PLAIN, OutputSupport, ToolRules
+from .turn_forms import TurnForm
 
 Quirks = Mapping[str, Json]
 """The differences of one deployment, from its file in the catalog."""
@@ -706,6 +707,7 @@ class Service(Struct, Generic[C], frozen=True, kw_only=True):
     - ``several``: the API can give several answers to one request.
     - ``also_at``: providers whose own API is another and that serve this one too; each with the
       provider whose table of this API is theirs.
+    - ``turn_form``: how turns of a conversation are told apart; None: only ``parse`` knows.
     - ``conversation`` says where clients name the conversation of a request.
     """
 
@@ -740,6 +742,7 @@ class Service(Struct, Generic[C], frozen=True, kw_only=True):
     own_messages: bool = False
     several: SeveralAnswers[C] | None = None
     also_at: Mapping[str, str] = {}
+    turn_form: TurnForm | None = None
     conversation: ConversationMarks = ConversationMarks()
 
 

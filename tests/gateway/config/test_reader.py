@@ -23,6 +23,7 @@ from pondero.gateway.config.model import (
     RateLimitRule,
     RuleMatch,
     ServerConfig,
+    SignInConfig,
     SpendBudget,
     is_loopback,
 )
@@ -221,6 +222,7 @@ def test_the_cure_of_every_setting_is_known():
         RuleMatch,
         AlertsConfig,
         Deployment,
+        SignInConfig,
         HookConfig,
     )
     fields = {field for kind in kinds for field in kind.__struct_fields__}

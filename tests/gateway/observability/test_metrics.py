@@ -20,6 +20,7 @@ from pondero.gateway.observability.observers import Observers
 from pondero.gateway.observability.receipt import Receipt
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
+from pondero.gateway.state.breakers import FAILURES, REST, Breakers
 
 RECEIPT = Receipt(
     id="a",
@@ -115,10 +116,19 @@ def test_names_that_nobody_answers_to_make_no_figures_of_their_own():
 
 
 def test_a_breaker_that_opens_and_closes_is_seen():
-    states = {"north:m1": "open"}
+    now = 0.0
+    breakers = Breakers(lambda: now)
+    states = breakers.states()
     metrics = Metrics(lambda: states)
     here = ("pondero_breaker", ("deployment", "north:m1"))
+    for _ in range(FAILURES):
+        asyncio.run(breakers.record_failure("north:m1"))
+    states = breakers.states()
     assert figures(metrics)[here] == 2
+    now = REST
+    assert not asyncio.run(breakers.is_open("north:m1"))  # the probe
+    states = breakers.states()
+    assert figures(metrics)[here] == 1
     states = {}
     assert figures(metrics)[here] == 0
 

@@ -181,6 +181,7 @@ def _print_check(config: "GatewayConfig", routing: "Routing", *, offline: bool) 
     if config.routes:
         _print_text(f"{said} On {where} it serves:")
         _print_routes(config)
+        _print_groups(config)
         _print_keys(config, routing)
     else:
         _print_text(f"{said} On {where} models are served under their own names:")
@@ -220,6 +221,19 @@ def _print_routes(config: "GatewayConfig") -> None:
         _print_text(said, indent=2)
 
 
+def _print_groups(config: "GatewayConfig") -> None:
+    from ...gateway import describe_quotas
+
+    for group in config.groups:
+        names = [key.name for key in config.keys if key.group == group.name]
+        said = f"group {group.name}: {', '.join(names) or 'no key in this file'}"
+        if dial := _describe_rules(group.thinking):
+            said += f"; thinking: {dial}"
+        if quotas := describe_quotas(group):
+            said += f"; together at most {quotas}"
+        _print_text(said, indent=2)
+
+
 def _print_keys(config: "GatewayConfig", routing: "Routing") -> None:
     from ...gateway import describe_quotas, find_lowered_limits
 
@@ -227,11 +241,13 @@ def _print_keys(config: "GatewayConfig", routing: "Routing") -> None:
         models = " ".join(key.models) or "everything"
         dial = _describe_rules(key.thinking)
         state = " (blocked)" if key.blocked else ""
-        said = f"key {key.name}{state}: {models}{f'; thinking: {dial}' if dial else ''}"
+        member = f" of group {key.group}" if key.group is not None else ""
+        said = f"key {key.name}{member}{state}: {models}{f'; thinking: {dial}' if dial else ''}"
         if quotas := describe_quotas(key):
             said += f"; at most {quotas}"
         _print_text(said, indent=2)
-        for each in find_lowered_limits(key, routing)[:_SHOWN]:
+        group = config.find_group(key.group) if key.group is not None else None
+        for each in find_lowered_limits(key, routing, group)[:_SHOWN]:
             text = f"its budget covers answers of {each.max_tokens:,} tokens on {each.model}"
             _print_text(text, indent=4)
 

@@ -1,6 +1,7 @@
 """Sends one attempt and writes the answer; after the first byte, errors go into the stream."""
 
 from asyncio import CancelledError
+from collections.abc import Mapping
 from functools import partial
 from typing import Protocol
 
@@ -68,7 +69,7 @@ async def deliver(
         await shell.aclose()
         if account is not None:
             account.release()
-        await delivery.record_ids()  # also those of a stream that broke off
+        await delivery.remember()  # also after a stream that broke off
 
 
 def _make_account(delivery: "_Delivery") -> AccountTransport | None:
@@ -179,6 +180,8 @@ class _Delivery:
         self._kept_items = KeptItemRecorder(routed.service, routed.parsed, client)
         self._filter = KeyFilter(list_keys(exchange.http))
         self._adjustments: list[str] = []
+        self._entries: Mapping[str, bytes] = {}
+        self._remembered: Mapping[str, bytes] = attempt.remembered
         self._hooks = HookedAnswer(routed.hooked) if routed.hooked is not None else None
         self._hook = routed.hooked.by if routed.hooked is not None else None
         self._held = HeldBeginning(
@@ -271,8 +274,10 @@ class _Delivery:
                     held.add(data)
                 del data
             data = await converter.end()
+            if (call := self.transport.call) is not None:
+                call.reply = step
             if held.is_open:
-                await self._write(held.take() + data, begins=not wrote, ends=True)
+                await self._write(held.take() + data, begins=not wrote, ends=step)
             else:
                 held.add(data)
         except PonderoError as error:
@@ -283,8 +288,6 @@ class _Delivery:
             if writer.begun and not writer.left and not writer.ended:  # the gateway stops
                 await self._write_failure(SHUTDOWN)
             raise
-        if (call := self.transport.call) is not None:
-            call.reply = step
         return step
 
     async def end_stream(self, reply: Reply) -> None:
@@ -292,10 +295,9 @@ class _Delivery:
         if not self._held.is_open:
             self.note_plan()  # again, if a retry has failed
             self._note_reply(reply)
-            await self._write(self._held.take(), begins=True, ends=True)
+            await self._write(self._held.take(), begins=True, ends=reply)
         else:
             self._note_reply(reply)
-        await self._cache(reply)
         await self.writer.end()
 
     @property
@@ -303,8 +305,11 @@ class _Delivery:
         is_events = "event-stream" in self._converter.ping_headers["content-type"]
         return self.routed.service.ping if is_events else b""
 
-    async def _write(self, data: bytes, *, begins: bool, ends: bool = False) -> None:
-        """Write some bytes of a stream; ``begins``: its head has not been written."""
+    async def _write(self, data: bytes, *, begins: bool, ends: Reply | None = None) -> None:
+        """Write some bytes of a stream; ``begins``: its head has not been written.
+
+        ``ends``: the answer, if these are its last bytes.
+        """
         if begins:
             self.record.note_first()
             if not self.writer.begun:
@@ -312,8 +317,10 @@ class _Delivery:
                 self.writer.streams(sent, self._ping)
         self._given_ids.feed(data)
         self._kept_items.feed(data)
-        data = self._filter.whole(data) if ends else self._filter.feed(data)
+        data = self._filter.feed(data) if ends is None else self._filter.whole(data)
         await self.record_ids()  # before anybody can read them
+        if ends is not None:
+            await self._cache(ends)
         await self.writer.write(data)
 
     async def _write_failure(self, error: PonderoError) -> None:
@@ -354,7 +361,11 @@ class _Delivery:
         return headers
 
     async def _cache(self, reply: Reply) -> None:
-        """Cache the answer before its end is written: the next request may follow at once."""
+        """Cache the answer and settle its use before its end is written, without waiting.
+
+        The next request may follow at once. This process knows then what it needs, and a shared
+        state has been sent it before the client is sent the end.
+        """
         routed = self.routed
         items: dict[str, bytes] = {}
         for answer in self._converter.make_cached_answers(reply):
@@ -365,10 +376,19 @@ class _Delivery:
                 turns=routed.turns,
             )
             items = {**of_answer, **items}  # of equal answers, the first is kept
-        kept = self._kept_items.list_entries(self._find_prompt)
         if routed.conversation is not None:
             items |= routed.conversation.list_changes(self.attempt.entry)
-        await self.gateway.memory.put({**items, **kept})
+        self._entries = {**items, **self._kept_items.list_entries(self._find_prompt)}
+        await self.remember()
+        self.record.settle()
+        self.gateway.shared.flush()
+
+    async def remember(self) -> None:
+        """Cache what is known of the conversation, and whose the ids are that the client got."""
+        entries, self._entries = {**self._remembered, **self._entries}, {}
+        self._remembered = {}
+        if entries:
+            await self.gateway.memory.put(entries)
         await self.record_ids()
 
     async def record_ids(self) -> None:

@@ -10,10 +10,13 @@ from ...catalog import Lookup
 from ...errors import BadConfig
 from ...store import config_folder, list_saved_keys, load_toml
 from .deployment_section import read_deployments
+from .endpoint_section import read_endpoints
+from .group_section import read_groups
 from .hook_section import read_hooks
 from .key_section import read_keys
 from .model import (
     GatewayConfig,
+    GatewayGroup,
     GatewayKey,
     GatewayRoute,
     ProviderOverride,
@@ -22,6 +25,7 @@ from .route_section import read_routes, read_rules
 from .rows import ConfigRows
 from .secrets import read_envelope_secrets
 from .server_section import read_alerts, read_providers, read_server
+from .sign_in_section import read_sign_in
 
 FILE = "gateway.toml"
 
@@ -92,8 +96,9 @@ def check_sharing(config: GatewayConfig) -> None:
         if each.limit is not None:
             place = locate(config, "deployment", number, "limit")
             raise BadConfig(_describe_unshared(config, place, each.name))
-    rows: tuple[tuple[str, int, str, GatewayKey | GatewayRoute], ...] = (
+    rows: tuple[tuple[str, int, str, GatewayKey | GatewayGroup | GatewayRoute], ...] = (
         *(("key", number, key.name, key) for number, key in enumerate(config.keys)),
+        *(("group", number, each.name, each) for number, each in enumerate(config.groups)),
         *(("route", number, each.match, each) for number, each in enumerate(config.routes)),
     )
     for table, number, name, row in rows:
@@ -142,7 +147,10 @@ def _is_ready(provider: catalog.Provider, own: ProviderOverride, saved: frozense
 _SIGNERS = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE")  # where botocore finds the signing key
 
 
-_SECTIONS = ("server", "route", "rule", "alerts", "provider", "deployment", "key", "hook")
+_SECTIONS = (
+    *("server", "route", "rule", "alerts", "provider", "deployment", "key", "group", "endpoint"),
+    *("hook", "sign_in"),
+)
 
 
 def _read(rows: ConfigRows, path: Path) -> GatewayConfig:
@@ -150,6 +158,7 @@ def _read(rows: ConfigRows, path: Path) -> GatewayConfig:
     rows.check_fields(rows.file.values, _SECTIONS, ())
     rows.deployments = read_deployments(rows)
     routes = read_routes(rows)
+    keys = read_keys(rows, routes)
     return GatewayConfig(
         server=read_server(rows),
         routes=routes,
@@ -158,6 +167,9 @@ def _read(rows: ConfigRows, path: Path) -> GatewayConfig:
         alerts=read_alerts(rows),
         hooks=read_hooks(rows),
         providers=read_providers(rows),
-        keys=read_keys(rows, routes),
+        endpoints=read_endpoints(rows),
+        sign_in=read_sign_in(rows),
+        keys=keys,
+        groups=read_groups(rows, keys),
         path=path,
     )

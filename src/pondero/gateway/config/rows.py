@@ -18,6 +18,7 @@ from .deployment_names import check_provider, split_deployment
 from .examples import EXAMPLES
 from .model import (
     Deployment,
+    GatewayGroup,
     GatewayKey,
     GatewayRoute,
     LevelRules,
@@ -170,7 +171,7 @@ class ConfigRows:
             cure = f"did you mean {named}:{entry.near}?"
             raise self.error(place, f"unknown model {model!r}", cure)
 
-    def check_bounds(self, row: GatewayKey | GatewayRoute, place: Place) -> None:
+    def check_bounds(self, row: GatewayKey | GatewayGroup | GatewayRoute, place: Place) -> None:
         """Raise BadConfig for a budget or a limit without a maximum."""
         for name, bound in (("budget", row.budget), ("limit", row.limit)):
             if bound is not None and not bound.bounds:

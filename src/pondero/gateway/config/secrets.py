@@ -3,6 +3,7 @@
 import hmac
 import os
 import secrets
+from base64 import b64decode
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from hashlib import sha256
@@ -14,6 +15,8 @@ from ...errors import MissingKey, UnknownModel
 from .model import HASH, REFERENCES, GatewayConfig, GatewayKey, ProviderOverride, ServerConfig
 
 _PREFIX = "pnd_"
+_WEBHOOK_SECRET = "whsec_"  # noqa: S105 - what each begins with
+_LEAST_WEBHOOK_SECRET = 24  # bytes
 _LEAST_SECRET = 32  # characters: a shorter one may be guessed
 
 
@@ -150,3 +153,23 @@ def read_webhook(said: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("this is not an address that begins with http:// or https://")
     return address
+
+
+def read_webhook_secret(reference: str) -> bytes:
+    """Return the secret that signs what is sent to a webhook, as Standard Webhooks writes it.
+
+    Raises MissingKey and ValueError, which never quote it.
+    """
+    text = read_reference(reference)
+    try:
+        secret = b64decode(text.removeprefix(_WEBHOOK_SECRET), validate=True)
+    except ValueError:
+        secret = b""
+    if not text.startswith(_WEBHOOK_SECRET) or len(secret) < _LEAST_WEBHOOK_SECRET:
+        message = (
+            f"{reference} is no secret of a webhook: {_WEBHOOK_SECRET} and base64 of at least "
+            f"{_LEAST_WEBHOOK_SECRET} bytes, for example "
+            f"{_WEBHOOK_SECRET}$(openssl rand -base64 32)"
+        )
+        raise ValueError(message)
+    return secret

@@ -191,14 +191,6 @@ class Accounts:
                 entry.deployment, _limit_pause(error.retry_after or _SHORTEST_PAUSE)
             )
 
-    def has_usable(self, entries: Sequence[ModelEntry]) -> bool:
-        """Return whether one of these models may be asked now, as far as this process knows."""
-        states = self._pauses.states()
-        return any(
-            states.get(name_breaker(entry)) != "open" and self.find_pause(entry) <= 0
-            for entry in entries
-        )
-
 
 def find_soonest(full: Sequence[tuple[ModelTurn, AccountFull]]) -> list[ModelTurn]:
     """Return the deployment that has room soonest, to wait for it; nothing if that takes long."""

@@ -59,7 +59,12 @@ class Metrics:
         self._levels_changed = counter(
             "dial", "Levels that were not sent as asked", "model key why"
         )
+        self._group_requests = counter("group_requests", "Requests of keys in a group", "group end")
+        self._group_cost = counter("group_cost_dollars", "Dollars of keys in a group", "group")
         self._purposes = counter("purposes", "Requests by purpose", "purpose key")
+        self._endpoints = counter(
+            "endpoints", "Requests that are no conversation, by endpoint", "endpoint key status"
+        )
         self._of_deployment = counter(
             "deployment_requests",
             "Requests that one of several deployments answered",
@@ -108,26 +113,19 @@ class Metrics:
 
     def note(self, receipt: Receipt) -> None:
         """Count a request."""
-        model, key, usage = self._model(receipt), receipt.key, receipt.usage
+        model, key = self._model(receipt), receipt.key
         self._find_series(
             self._requests, receipt.front, model, key, receipt.status, receipt.end
         ).inc()
-        counts = (usage.input, usage.cache_read, usage.cache_write, usage.output, usage.thinking)
-        for kind, count in zip(_KINDS, counts, strict=True):
-            if count and count > 0:
-                self._find_series(self._tokens, model, key, kind).inc(count)
-        if usage.thinking and usage.thinking > 0:
-            self._find_series(self._thinking, model, _level(receipt.sent), key).inc(usage.thinking)
-        if receipt.estimated:
-            self._find_series(self._estimated, model, key).inc(usage.known_total)
-        if receipt.cost:
-            self._find_series(self._cost, model, key).inc(float(receipt.cost))
+        self._count_use(receipt, model)
         for code in receipt.adjustments:
             self._find_series(self._changes, model, code).inc()
         if receipt.why and receipt.asked != receipt.sent:
             self._find_series(self._levels_changed, model, key, receipt.why).inc()
         if receipt.purpose is not None:
             self._find_series(self._purposes, receipt.purpose, key).inc()
+        if receipt.endpoint is not None:
+            self._find_series(self._endpoints, receipt.endpoint, key, receipt.status).inc()
         if receipt.deployment is not None:
             self._count_deployment(receipt, model)
         if receipt.end == "done" and receipt.sent is not None:
@@ -139,11 +137,31 @@ class Metrics:
         self._count_tasks()
         self._count_lost()
 
+    def _count_use(self, receipt: Receipt, model: str) -> None:
+        usage, key = receipt.usage, receipt.key
+        counts = (usage.input, usage.cache_read, usage.cache_write, usage.output, usage.thinking)
+        for kind, count in zip(_KINDS, counts, strict=True):
+            if count and count > 0:
+                self._find_series(self._tokens, model, key, kind).inc(count)
+        if usage.thinking and usage.thinking > 0:
+            self._find_series(self._thinking, model, _level(receipt.sent), key).inc(usage.thinking)
+        if receipt.estimated:
+            self._find_series(self._estimated, model, key).inc(usage.known_total)
+        if receipt.cost:
+            self._find_series(self._cost, model, key).inc(float(receipt.cost))
+
     def _count_deployment(self, receipt: Receipt, model: str) -> None:
         name = receipt.deployment
         self._find_series(self._of_deployment, name, model, receipt.status, receipt.end).inc()
         if tokens := receipt.usage.known_total:
             self._find_series(self._tokens_of_deployment, name, model).inc(tokens)
+
+    def _count_group(self, receipt: Receipt) -> None:
+        if receipt.group is None:
+            return
+        self._find_series(self._group_requests, receipt.group, receipt.end).inc()
+        if receipt.cost:
+            self._find_series(self._group_cost, receipt.group).inc(float(receipt.cost))
 
     def _count_answer(self, receipt: Receipt, model: str) -> None:
         place = (receipt.route or "", model, _level(receipt.sent), receipt.key)

@@ -90,13 +90,17 @@ TRANSLATION = Path("translated", translate_request, Translation, keeps_ids=False
 
 
 class Attempt(Struct, frozen=True, kw_only=True):
-    """A request ready to send to one model; ``turn`` says how long it may wait and try."""
+    """A request ready to send to one model; ``remembered`` is cached with its answer.
+
+    ``turn`` says how long it may wait and try.
+    """
 
     entry: ModelEntry
     exchange: Exchange
     level: AppliedLevel
     path: Path
     turn: ModelTurn
+    remembered: Mapping[str, bytes] = {}
 
 
 def make_attempt(

@@ -3,6 +3,9 @@
 from asyncio import CancelledError
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
+
+from msgspec.structs import replace
 
 from ...canon import Json
 from ...catalog import ModelEntry
@@ -12,43 +15,43 @@ from ...exchange import is_deployment_fault, is_fallback_error
 from ..answers.delivery import deliver, deliver_own
 from ..answers.response_writer import ResponseWriter
 from ..deployments.accounts import AccountFull, ModelTurn, find_soonest
-from ..levels.level_window import keep_level_window
+from ..levels.level_window import finish_level_window
 from ..observability.request_record import RequestRecord
-from ..quotas.admission import admit
 from ..server.context import GatewayContext
 from ..state.breakers import REST
-from .attempt import make_attempt
 from .errors import SHUTDOWN, add_response_headers, describe_reason, write_error
-from .hooked_request import show_to_hooks
+from .long_bodies import give_way
+from .lookup import AdmittedRequest, look_up
 from .request_id import HEADER
-from .routed_request import ClientRequest, RoutedRequest, parse_and_route
-from .stored_ids import check_stored_ids
+from .requester import AccessDenied, RequesterChange
+from .routed_request import ClientRequest, RoutedRequest
 from .translation import make_reply_context
 
 
 async def answer_request(
     gateway: GatewayContext, call: ClientRequest, writer: ResponseWriter
 ) -> None:
-    """Answer one conversation; errors are written too."""
+    """Answer one conversation; errors are written too, except AccessDenied, which is raised."""
+    try:
+        await _answer(gateway, call, writer)
+    except RequesterChange as changed:
+        call = replace(call, requester=changed.requester, keys=None)
+        await _answer(gateway, call, writer)
+
+
+async def _answer(gateway: GatewayContext, call: ClientRequest, writer: ResponseWriter) -> None:
     service = get_dialect(call.client_dialect).service()
     record = RequestRecord(gateway, call)
     try:
-        routed = await parse_and_route(gateway, call, service)
-        routed = await check_stored_ids(gateway, routed)
-        record.requested_model = routed.parsed.request.model
-        record.note(
-            stream=routed.parsed.request.stream,
-            purpose=routed.purpose.purpose,
-            route=routed.resolved.route.match if routed.resolved.route is not None else None,
-        )
-        if gateway.hooks:
-            routed = await show_to_hooks(gateway, routed)
-        if routed.hooked is not None and routed.hooked.answer is not None:
-            await deliver_own(gateway, routed, writer, record)
+        found = await look_up(gateway, call, service, note=partial(_note_route, record))
+        if found.routed.hooked is not None and found.routed.hooked.answer is not None:
+            await deliver_own(gateway, found.routed, writer, record)
             return
-        routed, admission = await admit(gateway, routed)
-        record.admit(admission)
-        await _attempt_in_order(gateway, routed, writer, record)
+        record.admit(found.admission)
+        await _attempt_in_order(gateway, found, writer, record)
+    except (AccessDenied, RequesterChange):
+        record.drop()
+        raise
     except (PonderoError, Rejected, RecursionError) as error:
         await _write_rejection(error, call, service, writer, record)
     except CancelledError:
@@ -64,6 +67,15 @@ async def answer_request(
         record.finish()
 
 
+def _note_route(record: RequestRecord, routed: RoutedRequest) -> None:
+    record.requested_model = routed.parsed.request.model
+    record.note(
+        stream=routed.parsed.request.stream,
+        purpose=routed.purpose.purpose,
+        route=routed.resolved.route.match if routed.resolved.route is not None else None,
+    )
+
+
 async def _write_shutdown(
     call: ClientRequest, service: Service[Json], writer: ResponseWriter, record: RequestRecord
 ) -> None:
@@ -75,9 +87,10 @@ async def _write_shutdown(
 
 
 async def _attempt_in_order(
-    gateway: GatewayContext, routed: RoutedRequest, writer: ResponseWriter, record: RequestRecord
+    gateway: GatewayContext, found: AdmittedRequest, writer: ResponseWriter, record: RequestRecord
 ) -> None:
     """Ask the models of a route until one answers; none after the first byte to the client."""
+    routed = found.routed
     resolved = routed.resolved
     failed: PonderoError | None = None
     entry: ModelEntry | None = None
@@ -94,7 +107,7 @@ async def _attempt_in_order(
             resting = f"{turn.breaker} is resting after failures"
             failed = failed or Overloaded(resting, status=503, retry_after=REST)
         else:
-            failed = await _attempt(gateway, routed, turn, writer, record)
+            failed = await _attempt(gateway, found, turn, writer, record)
             if failed is None or writer.ended:
                 return
             if not is_fallback_error(failed):
@@ -110,19 +123,20 @@ async def _attempt_in_order(
 
 async def _attempt(
     gateway: GatewayContext,
-    routed: RoutedRequest,
+    found: AdmittedRequest,
     turn: ModelTurn,
     writer: ResponseWriter,
     record: RequestRecord,
 ) -> PonderoError | None:
     """Ask one model; return why it did not answer, None if it did."""
-    entry, breaker = turn.entry, turn.breaker
+    routed, entry, breaker = found.routed, turn.entry, turn.breaker
     record.note(
         provider=entry.provider.name, model=entry.model, deployment=entry.deployment or None
     )
     try:
-        attempt = make_attempt(gateway, routed, entry, turn)
-        attempt = await keep_level_window(gateway, routed, attempt)
+        await give_way(routed.call.http.body)
+        attempt = await finish_level_window(gateway, found.begin_window(gateway, turn))
+        await give_way(routed.call.http.body)
         await deliver(gateway, routed, attempt, writer, record)
     except PonderoError as error:
         await _find_breaker_step(gateway, error)(breaker)

@@ -28,20 +28,23 @@ from ...handoff import Rejection
 from ...store import load_catalog
 from ...transport import AsyncSigningTransport
 from ..answers.response_writer import ClientWatch
-from ..config.model import GatewayConfig, GatewayKey, GatewayRoute
+from ..config.model import GatewayConfig, GatewayGroup, GatewayKey, GatewayRoute
 from ..config.routing import Routing
 from ..config.secrets import find_provider_key, find_provider_url
 from ..deployments.accounts import Accounts, ModelTurn
 from ..deployments.conversation import Conversation
 from ..hooks.bounded_call import BoundedHook
 from ..hooks.loader import load_hooks
+from ..observability.audit_log import AuditLog
 from ..observability.dial_watch import DialWatch
+from ..observability.error_watch import ErrorWatch
 from ..observability.feed import Feed
 from ..observability.ledger_database import LedgerDatabase
 from ..observability.log_redaction import redact_log
 from ..observability.receipt import Observer, Receipt
 from ..quotas.usage_counter import UsageCounter
 from ..state.answer_cache import AnswerCache
+from ..state.conversation_memo import REMEMBERED_SHARE, ConversationMemo
 from ..state.envelope_secrets import LOCAL, EnvelopeSecrets
 from ..state.keys import KeyRing
 from ..state.shared_state import BreakerStore, SharedState, make_shared_state
@@ -54,7 +57,7 @@ _USUAL = GatewayRoute(match="*", to=("*",))
 
 
 class Requester(Struct, frozen=True):
-    """Who sends a request; ``key`` has the rules.
+    """Who sends a request; ``key`` and its ``group`` have the rules.
 
     ``id`` separates what belongs to clients: cached answers, envelopes, stored ids. It is that of
     the key, not its name, which another key may get later.
@@ -62,6 +65,7 @@ class Requester(Struct, frozen=True):
 
     id: str = LOCAL
     key: GatewayKey | None = None
+    group: GatewayGroup | None = None
 
     @property
     def name(self) -> str:
@@ -82,6 +86,7 @@ class GatewayContext:
         ledger: LedgerDatabase | None = None,
         save_begun: Observer | None = None,
         timeouts: Timeouts | None = None,
+        audit: AuditLog | None = None,
     ) -> None:
         redact_log()
         self.shared: SharedState = shared or make_shared_state(config.server)
@@ -92,6 +97,9 @@ class GatewayContext:
         self.transport = transport
         self.state: UsageCounter = self.shared.state
         self.memory: AnswerCache = self.shared.memory
+        self.conversations: ConversationMemo = ConversationMemo(
+            config.server.answer_cache_bytes // REMEMBERED_SHARE
+        )
         self.envelopes: EnvelopeSecrets = EnvelopeSecrets(
             lambda: self.config.server, self.shared.secrets
         )
@@ -102,15 +110,24 @@ class GatewayContext:
             self.breakers,
         )
         self.accounts.configure(config.deployments)
-        self.keys: KeyRing = KeyRing(lambda: self.config.keys, self.shared.keys)
+        self.keys: KeyRing = KeyRing(
+            lambda: self.config.keys,
+            self.shared.keys,
+            has_group=lambda name: self.config.find_group(name) is not None,
+        )
         self.watch: ClientWatch = ClientWatch()
         self.feed: Feed = Feed()
         self.dial_watch: DialWatch = DialWatch()
+        self.error_watch: ErrorWatch = ErrorWatch()
+        self.spent: dict[str, float] = {}
+        """When a budget last had no room for a request, by the name of its quota."""
         self.ledger = ledger
+        self.audit: AuditLog = audit or AuditLog()
         self.save_begun = save_begun
         self.observers: tuple[Observer, ...] = (
             self.feed.note,
             self.dial_watch.note,
+            self.error_watch.note,
             *observers,
         )
         self.timeouts: Timeouts = timeouts or Timeouts()
@@ -153,11 +170,6 @@ class GatewayContext:
         conversation = conversation.with_last(messages)
         balance = (route or _USUAL).balance
         return self.accounts.order(ordered, balance, conversation, counter=self.state)
-
-    async def has_usable_model(self) -> bool:
-        """Return whether a model may be asked: not all are paused after failures."""
-        entries = self.routing.entries()
-        return not entries or self.accounts.has_usable(entries)
 
     def address(self, provider: Provider, deployment: str = "") -> tuple[str, str | None]:
         """Return the address and key of a provider, or of its deployment; raises UsageError."""

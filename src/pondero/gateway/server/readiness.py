@@ -10,6 +10,7 @@ from ...errors import StoreError
 from ..observability.ledger import Ledger
 from ..state.redis_link import SharedStateLost
 from .context import GatewayContext
+from .usable_models import has_usable_model
 
 _JSON = {"content-type": "application/json", "cache-control": "no-store"}
 _FRESH = 1.0  # second for which an answer is given again: anybody may ask
@@ -46,7 +47,7 @@ class Readiness:
             probes = {
                 "state": self._is_state_there,
                 "ledger": self._is_ledger_there,
-                "deployments": self._gateway.has_usable_model,
+                "deployments": self._is_model_there,
             }
             self._away = tuple([name for name, probe in probes.items() if not await probe()])
             self._until = monotonic() + _FRESH
@@ -74,3 +75,10 @@ class Readiness:
         except (StoreError, TimeoutError):
             return False
         return not self._ledger.away
+
+    async def _is_model_there(self) -> bool:
+        """Return whether at least one model can be asked now."""
+        try:
+            return await wait_for(to_thread(has_usable_model, self._gateway), _PATIENCE)
+        except TimeoutError:  # a keyring that asks its user
+            return False

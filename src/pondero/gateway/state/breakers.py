@@ -57,11 +57,17 @@ class Breakers:
         breaker = self._all.get(name)
         if breaker is None or breaker.opened is None:
             return False
-        now = self._clock()
-        if _is_within(breaker.probing, PROBE, now) or _is_within(breaker.opened, REST, now):
+        if self.is_resting(name):
             return True
-        breaker.probing = now
+        breaker.probing = self._clock()
         return False
+
+    def is_resting(self, name: str) -> bool:
+        """Return whether a deployment is paused, and no probe is due; asks for no probe."""
+        breaker = self._all.get(name)
+        if breaker is None or breaker.opened is None:
+            return False
+        return is_resting(breaker.opened, breaker.probing, self._clock())
 
     async def record_success(self, name: str) -> None:
         """Clear its failures."""
@@ -92,6 +98,11 @@ class Breakers:
         if breaker.opened is None:
             return "closed"
         return "probing" if _is_within(breaker.probing, PROBE, self._clock()) else "open"
+
+
+def is_resting(opened: float | None, probing: float | None, now: float) -> bool:
+    """Return whether a breaker that opened, and was perhaps probed, lets no request pass."""
+    return opened is not None and (_is_within(probing, PROBE, now) or _is_within(opened, REST, now))
 
 
 def _is_within(since: float | None, seconds: float, now: float) -> bool:

@@ -16,6 +16,7 @@ from .conversation import CONVERSATION
 from .depth import DEPTH
 from .media import MEDIA
 from .stored_ids import STORED_IDS
+from .turn_form import TURN_FORM
 
 SERVICE = Service(
     default_provider=types.NAME,
@@ -24,6 +25,7 @@ SERVICE = Service(
     requested_model=address.model_of,
     with_model=address.with_model,
     parse=parse.parse,
+    turn_form=TURN_FORM,
     accept=rules.accept,
     reply=reply.reply,
     stream=reply.Stream,

@@ -20,6 +20,7 @@ from . import address, errors, models, parse, reply, rules, stream
 from .depth import DEPTH
 from .media import MEDIA
 from .stored_ids import STORED_IDS
+from .turn_form import TURN_FORM
 
 # Responses has them too (openai 3.49.0); its `store` is another thing: an answer to be fetched.
 _COMMON = (
@@ -57,6 +58,7 @@ SERVICE = Service(
     requested_model=bodies.model_of,
     with_model=bodies.with_model,
     parse=parse.parse,
+    turn_form=TURN_FORM,
     accept=rules.accept,
     reply=reply.reply,
     stream=stream.Stream,

@@ -30,6 +30,7 @@ from . import (
 from . import stored_responses as stored
 from .depth import DEPTH
 from .media import MEDIA
+from .turn_form import TURN_FORM
 from .types import HOSTED_TOOLS
 
 _ANSWERS = AnswerFields(
@@ -43,6 +44,7 @@ SERVICE = Service(
     requested_model=address.model_of,
     with_model=address.with_model,
     parse=parse.parse,
+    turn_form=TURN_FORM,
     accept=rules.accept,
     reply=reply.reply,
     stream=stream.Stream,
