@@ -45,7 +45,7 @@ def serving() -> Iterator[str]:
 # -- what is answered ------------------------------------------------------------------------
 
 
-def _short(wire: str) -> Json:
+def write_short(wire: str) -> Json:
     """Return a whole answer of one sentence."""
     said = "Sunny, 21 degrees."
     counts = {"input_tokens": 9, "output_tokens": 7}
@@ -104,7 +104,7 @@ def _short(wire: str) -> Json:
 
 
 def _whole(wire: str) -> bytes:
-    body = json.dumps(_short(wire)).encode()
+    body = json.dumps(write_short(wire)).encode()
     return _HEAD % (b"application/json", b"content-length: %d" % len(body)) + body
 
 

@@ -68,6 +68,17 @@ class FastTransport:
 
     async def send(self, request: HttpRequest, timeouts: Timeouts) -> "FastResponseStream":
         """Send a request; return once the response's head has arrived."""
+        return await self._send(request, timeouts, request.body)
+
+    async def send_pieces(
+        self, request: HttpRequest, timeouts: Timeouts, pieces: AsyncIterator[bytes]
+    ) -> "FastResponseStream":
+        """Send a request whose body comes in pieces; return once the response's head is there."""
+        return await self._send(request, timeouts, pieces)
+
+    async def _send(
+        self, request: HttpRequest, timeouts: Timeouts, body: bytes | AsyncIterator[bytes]
+    ) -> "FastResponseStream":
         need_asyncio("FastTransport", "use AsyncHttpTransport")
         pool = self._pools.get(current_loop()) or await self._open_pool()
         proxy = self._settings.proxies.proxy_for(request.url)
@@ -77,7 +88,7 @@ class FastTransport:
             response = await pool.session.request(
                 request.method,
                 _url(request.url),
-                data=request.body,
+                data=body,
                 headers=request.headers,
                 timeout=_waits(timeouts),
                 proxy=proxy,

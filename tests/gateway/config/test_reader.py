@@ -12,6 +12,7 @@ from pondero.errors import BadConfig
 from pondero.gateway.config.examples import EXAMPLES
 from pondero.gateway.config.model import (
     AlertsConfig,
+    Deployment,
     GatewayConfig,
     GatewayKey,
     GatewayRoute,
@@ -220,6 +221,7 @@ def test_the_cure_of_every_setting_is_known():
         PurposeRule,
         RuleMatch,
         AlertsConfig,
+        Deployment,
         SignInConfig,
         HookConfig,
     )

@@ -41,8 +41,8 @@ class Operation(Struct, frozen=True, kw_only=True):
 
     ``answer`` is the type of the answer, and None of one that ``stream`` sends in another
     ``media``. ``body`` is the type of the body. ``action`` is the name in the audit log of an
-    operation that changes something, which only an admin may call; its handler returns ``ActionResult``.
-    ``errors``: statuses of this operation besides those of all.
+    operation that changes something, which only an admin may call; its handler returns
+    ``ActionResult``. ``errors``: statuses of this operation besides those of all.
     """
 
     method: str

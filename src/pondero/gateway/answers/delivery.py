@@ -1,6 +1,7 @@
 """Sends one attempt and writes the answer; after the first byte, errors go into the stream."""
 
 from asyncio import CancelledError
+from collections.abc import Mapping
 from functools import partial
 from typing import Protocol
 
@@ -8,8 +9,9 @@ from msgspec.structs import replace
 
 from ...canon import AdjustmentNote, Assembler, Event, PartStart, Reply, iter_events
 from ...errors import PonderoError
-from ...exchange import Emit, flow, list_keys
+from ...exchange import Emit, Retry, flow, list_keys
 from ...transport import AsyncShell
+from ..deployments.account_transport import AccountTransport
 from ..hooks.bounded_call import FAILED
 from ..hooks.chain import HookedAnswer, note_failures
 from ..levels.level_rules import show_sent
@@ -22,7 +24,7 @@ from ..requests.attempt import Attempt, make_attempt
 from ..requests.errors import SHUTDOWN, add_response_headers, describe_reason, write_error
 from ..requests.kept_items import KeptItemRecorder
 from ..requests.routed_request import RoutedRequest
-from ..requests.stored_ids import GivenIdRecorder
+from ..requests.stored_ids import GivenIdRecorder, name_home
 from ..server.context import GatewayContext
 from ..signatures.restore import cache_items
 from .exhaustion import EXHAUSTED, asks_again, make_retry
@@ -31,6 +33,7 @@ from .key_filter import KeyFilter
 from .response_writer import ResponseWriter
 
 _LONGEST_HEADER = 2_000
+_ONCE = Retry(attempts=1)
 
 
 async def deliver(
@@ -46,13 +49,15 @@ async def deliver(
     delivery.note_plan()
     steps = flow(
         exchange,
-        retry=gateway.retry(routed.resolved.route),
+        # Another deployment of the same model is the better retry.
+        retry=gateway.retry(routed.resolved.route) if attempt.turn.is_last else _ONCE,
         jitter=gateway.jitter,
         learn=partial(gateway.learn, exchange),
         begun=delivery.note_begun,
     )
     timeouts = gateway.timeouts if stream else gateway.timeouts.whole()
-    shell = AsyncShell(steps, delivery.transport, timeouts)
+    account = _make_account(delivery)
+    shell = AsyncShell(steps, account or delivery.transport, timeouts)
     try:
         reply = await (
             delivery.stream(delivery.show_to_hooks(shell)) if stream else delivery.read(shell)
@@ -62,7 +67,24 @@ async def deliver(
     finally:
         writer.is_ending = bool  # the method would keep the delivery, which keeps the writer
         await shell.aclose()
-        await delivery.record_ids()  # also those of a stream that broke off
+        if account is not None:
+            account.release()
+        await delivery.remember()  # also after a stream that broke off
+
+
+def _make_account(delivery: "_Delivery") -> AccountTransport | None:
+    """Return what keeps the limits of an attempt's deployment; None if it has none."""
+    attempt = delivery.attempt
+    if not attempt.entry.deployment:
+        return None
+    return AccountTransport(
+        delivery.gateway,
+        delivery.transport,
+        delivery.routed,
+        attempt.entry,
+        attempt.exchange.plan,
+        patience=attempt.turn.patience,
+    )
 
 
 async def deliver_own(
@@ -152,12 +174,14 @@ class _Delivery:
         self.record = record
         exchange = attempt.exchange
         self._converter = attempt.path.convert(routed, exchange, gateway.transport_for(exchange))
-        home = attempt.entry.id if attempt.path.keeps_ids else None
+        home = name_home(attempt.entry) if attempt.path.keeps_ids else None
         self._given_ids = GivenIdRecorder(gateway, routed, exchange, home=home)
         client = routed.call.requester.id
         self._kept_items = KeptItemRecorder(routed.service, routed.parsed, client)
         self._filter = KeyFilter(list_keys(exchange.http))
         self._adjustments: list[str] = []
+        self._entries: Mapping[str, bytes] = {}
+        self._remembered: Mapping[str, bytes] = attempt.remembered
         self._hooks = HookedAnswer(routed.hooked) if routed.hooked is not None else None
         self._hook = routed.hooked.by if routed.hooked is not None else None
         self._held = HeldBeginning(
@@ -250,8 +274,10 @@ class _Delivery:
                     held.add(data)
                 del data
             data = await converter.end()
+            if (call := self.transport.call) is not None:
+                call.reply = step
             if held.is_open:
-                await self._write(held.take() + data, begins=not wrote, ends=True)
+                await self._write(held.take() + data, begins=not wrote, ends=step)
             else:
                 held.add(data)
         except PonderoError as error:
@@ -262,8 +288,6 @@ class _Delivery:
             if writer.begun and not writer.left and not writer.ended:  # the gateway stops
                 await self._write_failure(SHUTDOWN)
             raise
-        if (call := self.transport.call) is not None:
-            call.reply = step
         return step
 
     async def end_stream(self, reply: Reply) -> None:
@@ -271,10 +295,9 @@ class _Delivery:
         if not self._held.is_open:
             self.note_plan()  # again, if a retry has failed
             self._note_reply(reply)
-            await self._write(self._held.take(), begins=True, ends=True)
+            await self._write(self._held.take(), begins=True, ends=reply)
         else:
             self._note_reply(reply)
-        await self._cache(reply)
         await self.writer.end()
 
     @property
@@ -282,8 +305,11 @@ class _Delivery:
         is_events = "event-stream" in self._converter.ping_headers["content-type"]
         return self.routed.service.ping if is_events else b""
 
-    async def _write(self, data: bytes, *, begins: bool, ends: bool = False) -> None:
-        """Write some bytes of a stream; ``begins``: its head has not been written."""
+    async def _write(self, data: bytes, *, begins: bool, ends: Reply | None = None) -> None:
+        """Write some bytes of a stream; ``begins``: its head has not been written.
+
+        ``ends``: the answer, if these are its last bytes.
+        """
         if begins:
             self.record.note_first()
             if not self.writer.begun:
@@ -291,8 +317,10 @@ class _Delivery:
                 self.writer.streams(sent, self._ping)
         self._given_ids.feed(data)
         self._kept_items.feed(data)
-        data = self._filter.whole(data) if ends else self._filter.feed(data)
+        data = self._filter.feed(data) if ends is None else self._filter.whole(data)
         await self.record_ids()  # before anybody can read them
+        if ends is not None:
+            await self._cache(ends)
         await self.writer.write(data)
 
     async def _write_failure(self, error: PonderoError) -> None:
@@ -321,6 +349,8 @@ class _Delivery:
             "x-pondero-model": attempt.entry.id,
             "x-pondero-thinking": attempt.level.header(plan),
         }
+        if attempt.entry.deployment:
+            headers["x-pondero-deployment"] = attempt.entry.deployment
         if self._hook is not None:
             planned = []
             headers = {"x-pondero-id": self.routed.call.id, "x-pondero-hook": self._hook}
@@ -331,7 +361,11 @@ class _Delivery:
         return headers
 
     async def _cache(self, reply: Reply) -> None:
-        """Cache the answer before its end is written: the next request may follow at once."""
+        """Cache the answer and settle its use before its end is written, without waiting.
+
+        The next request may follow at once. This process knows then what it needs, and a shared
+        state has been sent it before the client is sent the end.
+        """
         routed = self.routed
         items: dict[str, bytes] = {}
         for answer in self._converter.make_cached_answers(reply):
@@ -342,8 +376,19 @@ class _Delivery:
                 turns=routed.turns,
             )
             items = {**of_answer, **items}  # of equal answers, the first is kept
-        kept = self._kept_items.list_entries(self._find_prompt)
-        await self.gateway.memory.put({**items, **kept})
+        if routed.conversation is not None:
+            items |= routed.conversation.list_changes(self.attempt.entry)
+        self._entries = {**items, **self._kept_items.list_entries(self._find_prompt)}
+        await self.remember()
+        self.record.settle()
+        self.gateway.shared.flush()
+
+    async def remember(self) -> None:
+        """Cache what is known of the conversation, and whose the ids are that the client got."""
+        entries, self._entries = {**self._remembered, **self._entries}, {}
+        self._remembered = {}
+        if entries:
+            await self.gateway.memory.put(entries)
         await self.record_ids()
 
     async def record_ids(self) -> None:

@@ -60,9 +60,9 @@ class ResponseWriter:
             response = HttpResponse(response.status)
         await self._send({"type": "http.response.body", "body": response.body})
 
-    def streams(self, headers: Mapping[str, str], ping: bytes) -> None:
+    def streams(self, headers: Mapping[str, str], ping: bytes, status: int = 200) -> None:
         """Set the head and the ping of a stream; nothing is sent yet."""
-        self._head, self._ping = (200, headers), ping
+        self._head, self._ping = (status, headers), ping
         self.last = monotonic()
 
     async def write(self, data: bytes) -> None:

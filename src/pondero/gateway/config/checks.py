@@ -134,6 +134,24 @@ def _check_providers(config: GatewayConfig, routing: Routing) -> None:
             raise BadConfig(message)
 
 
+def _check_deployments(config: GatewayConfig, routing: Routing) -> None:
+    """Raise BadConfig for a deployment that is this very gateway, or that no route can name."""
+    if config.deployments and not config.routes:
+        where = locate(config, "deployment", 0)
+        message = f'{where}no [[route]] names a deployment; write to = "{{}}:MODEL" in one'
+        raise BadConfig(message.format(config.deployments[0].name))
+    numbers = {each.name: number for number, each in enumerate(config.deployments)}
+    for each in routing.deployments():
+        if each.url is None:
+            continue
+        where = locate(config, "deployment", numbers[each.name], "url")
+        if is_self(config, routing.find_provider(each), each.name):
+            message = (
+                f"{where}the address of {each.name} is this gateway's own; write the service's"
+            )
+            raise BadConfig(message)
+
+
 def _check_webhook(config: GatewayConfig, _routing: Routing) -> None:
     """Raise BadConfig for an invalid address or secret of the webhook; never quotes one."""
     readers = {
@@ -184,7 +202,7 @@ CHECKS: tuple[Check, ...] = (
 )
 """What must hold before a gateway starts."""
 
-ONLINE: tuple[Check, ...] = (_check_providers,)
+ONLINE: tuple[Check, ...] = (_check_providers, _check_deployments)
 """What must hold besides if real providers are asked."""
 
 

@@ -27,6 +27,7 @@ Count = Annotated[int, Meta(ge=1)]
 MOST_COST = 1e9
 """Maximum dollars of a budget; the counters are whole numbers of a billionth."""
 Amount = Annotated[float, Meta(gt=0, le=MOST_COST)]
+Weight = Annotated[float, Meta(gt=0, le=1e6)]
 Seconds = Annotated[float, Meta(ge=0, le=10 * 365 * 86_400)]
 _YEARS = range(2000, 9999)  # of an expiry: every time zone can show it
 
@@ -86,13 +87,18 @@ class RateLimitRule(Struct, frozen=True, forbid_unknown_fields=True):
         return self.requests is not None or self.tokens is not None
 
 
+Balance = Literal["sticky", "order", "spread"]
+"""``sticky``: a conversation stays where it is; ``order``: one after another."""
+
+
 class GatewayRoute(Struct, frozen=True, forbid_unknown_fields=True):
     """The models for requests whose model name matches ``match``, a name or a glob.
 
     ``to``: models in order of preference; ``retries``: per model, before the next. ``strict``:
     reject a request instead of adjusting it. ``show``: where the Chat API puts thinking. ``budget``
     and ``limit`` apply to all requests on this route together. ``on_exhausted``: whether an answer
-    that is all thinking is asked for again, with more room or one level lower.
+    that is all thinking is asked for again, with more room or one level lower. ``balance``: how
+    requests are shared by several deployments of one model.
     """
 
     match: Annotated[str, Meta(min_length=1)]
@@ -104,6 +110,7 @@ class GatewayRoute(Struct, frozen=True, forbid_unknown_fields=True):
     budget: SpendBudget | None = None
     limit: RateLimitRule | None = None
     on_exhausted: Literal["retry", "tell"] = "tell"
+    balance: Balance = "sticky"
 
 
 class RuleMatch(Struct, frozen=True, forbid_unknown_fields=True):
@@ -140,6 +147,21 @@ class ProviderOverride(Struct, frozen=True, forbid_unknown_fields=True):
     key: str | None = None
 
 
+class Deployment(Struct, frozen=True, forbid_unknown_fields=True):
+    """One of several accounts, regions or machines that serve a provider's models.
+
+    ``key`` is a reference, and ``url`` an address, in place of the provider's usual ones. New
+    conversations are shared in proportion to ``weight``. ``limit`` is what the account has.
+    """
+
+    name: str
+    provider: str
+    key: str | None = None
+    url: str | None = None
+    weight: Weight = 1.0
+    limit: RateLimitRule | None = None
+
+
 class GatewayGroup(Struct, frozen=True, forbid_unknown_fields=True):
     """Keys with common rules: all of them together may use what ``budget`` and ``limit`` say.
 
@@ -157,8 +179,9 @@ class GatewayKey(Struct, frozen=True, forbid_unknown_fields=True):
 
     An ``admin`` key may also use the console and create keys, and read metrics, as may one with
     ``metrics``. At ``expires`` it ends. ``account_state``: it may name what the provider's account
-    stores (conversations, prompts, answers to other keys). ``group``: the name of its group, whose
-    rules hold too.
+    stores (conversations, prompts, answers to other keys). ``endpoints``: what it may use besides
+    conversations; None: all but those that could pass its rules.
+    ``group``: the name of its group, whose rules hold too.
     """
 
     name: Annotated[str, Meta(min_length=1)]
@@ -172,7 +195,15 @@ class GatewayKey(Struct, frozen=True, forbid_unknown_fields=True):
     metrics: bool = False
     expires: Annotated[datetime, Meta(tz=True)] | None = None
     account_state: bool = False
+    endpoints: tuple[str, ...] | None = None
     group: str | None = None
+
+
+class EndpointRoute(Struct, frozen=True, forbid_unknown_fields=True):
+    """The provider of an endpoint, by its name (``*``: all), or by a path that may end in ``*``."""
+
+    match: Annotated[str, Meta(min_length=1)]
+    to: str
 
 
 class ServerConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -181,9 +212,12 @@ class ServerConfig(Struct, frozen=True, forbid_unknown_fields=True):
     ``state`` is "memory" or a Redis address; ``ledger`` is "sqlite", "off" or a PostgreSQL
     address. Either may be a reference, because addresses may contain passwords.
     ``answer_cache_seconds`` and ``answer_cache_bytes`` limit the answers cached for clients that
-    drop signatures. ``on_state_loss``: whether requests are answered while Redis is unreachable.
-    ``log`` is "stderr", "off", or a file. ``envelope_secret``: references of the secrets of
-    envelopes, the first makes them; empty: a secret of the gateway's own.
+    drop signatures; a quarter of the bytes, in the memory of each process, is for conversations
+    that were read, so that the next request costs only its new turns. ``on_state_loss``: whether
+    requests are answered while Redis is unreachable. ``max_upload``: bytes of a body that is not
+    read into memory. ``log`` is "stderr", "off", or a file.
+    ``envelope_secret``: references of the secrets of envelopes, the first makes them; empty: a
+    secret of the gateway's own.
     ``accept_plain_envelopes``: read envelopes of earlier versions, which anybody can write;
     "local": only of a client without a key.
     """
@@ -194,6 +228,7 @@ class ServerConfig(Struct, frozen=True, forbid_unknown_fields=True):
     ledger: str = "sqlite"
     workers: Annotated[int, Meta(ge=1, le=256)] = 1
     max_body: Count = 64 * _MIB
+    max_upload: Count = 512 * _MIB
     answer_cache_seconds: Seconds = 3600
     answer_cache_bytes: Annotated[int, Meta(ge=0)] = 64 * _MIB
     drain_seconds: Annotated[float, Meta(ge=0, le=86_400)] = 30
@@ -273,6 +308,8 @@ class GatewayConfig(Struct, frozen=True):
     private: bool = False
     rules: tuple[PurposeRule, ...] = ()
     alerts: AlertsConfig = AlertsConfig()
+    endpoints: tuple[EndpointRoute, ...] = ()
+    deployments: tuple[Deployment, ...] = ()
     sign_in: SignInConfig | None = None
     hooks: tuple[HookConfig, ...] = ()
 
@@ -297,12 +334,12 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def find_name_problem(name: str, what: str = "key") -> str | None:
+def find_name_problem(name: str, holder: str = "key") -> str | None:
     """Return why a key, or something else, may not have this name; None if it may."""
     if len(name) > LONGEST_KEY_NAME:
-        return f"a {what}'s name may have {LONGEST_KEY_NAME} characters"
+        return f"a {holder}'s name may have {LONGEST_KEY_NAME} characters"
     if not name.strip() or not name.isprintable():
-        return f"a {what}'s name must be printable, in one line, and say whose it is"
+        return f"a {holder}'s name must be printable, in one line, and say whose it is"
     return None
 
 

@@ -71,6 +71,11 @@ _MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX pondero_receipts_by_moment ON pondero_receipts (at, id)",
     ),
     (
+        "ALTER TABLE pondero_receipts ADD COLUMN endpoint TEXT",
+        "ALTER TABLE pondero_receipts ADD COLUMN units TEXT",
+    ),
+    ("ALTER TABLE pondero_receipts ADD COLUMN deployment TEXT",),
+    (
         # The group of the key at that time, which may be in another later.
         "ALTER TABLE pondero_receipts ADD COLUMN key_group TEXT",
         # What admins did; rows are added and never changed. ``before`` and ``after`` are JSON.

@@ -47,6 +47,9 @@ class RequestRow(Struct, frozen=True, kw_only=True):
     first_try: float | None
     last_try: float | None
     first_answer: float | None
+    endpoint: str | None
+    units: str | None
+    deployment: str | None
     group: str | None
 
 

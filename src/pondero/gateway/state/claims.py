@@ -2,7 +2,7 @@
 
 from hashlib import sha256
 from secrets import token_hex
-from typing import Any, Protocol
+from typing import Protocol
 
 from .redis_link import PREFIX, RedisLink, SharedStateLost
 
@@ -51,22 +51,19 @@ class RedisClaims:
         was_free_here = await self._local.take(name, seconds)
         place, time = _make_name(name), round(seconds * 1000)
 
-        async def claim(redis: Any) -> bool:
-            if await redis.set(place, self._replica, nx=True, px=time):
-                return True
-            await redis.pexpire(place, time)  # all who see it keep it
-            return False
-
         try:
-            return await self._link.ask(claim)
+            if await self._link.send("SET", place, self._replica, "NX", "PX", time) is not None:
+                return True
+            await self._link.send("PEXPIRE", place, time)  # all who see it keep it
         except SharedStateLost:
             return was_free_here
+        return False
 
     async def give_back(self, name: str) -> bool:
         """End a claim; return whether it was there."""
         was_here = await self._local.give_back(name)
         try:
-            return bool(await self._link.ask(lambda redis: redis.delete(_make_name(name))))
+            return bool(await self._link.send("DEL", _make_name(name)))
         except SharedStateLost:
             return was_here
 

@@ -16,6 +16,7 @@ from ...canon import Json, convert_json, dump_json
 from ...errors import BadParameter, BadThinking, StoreError
 from ...store import Database, Schema, check_auto, data_folder, write_atomic
 from ...thinking import parse_intent
+from ..config.endpoint_section import find_endpoint_problem
 from ..config.model import MOST_COST, GatewayKey, find_name_problem, parse_expiry
 from ..config.secrets import hash_key, make_key
 from .redis_link import AWAY, SharedStateLost
@@ -241,7 +242,7 @@ class KeyConflict(BadParameter):
 
 
 class KeyEdit(msgspec.Struct, frozen=True):
-    """A change of a key: how it was and how it is, None before it was created or after it was removed."""
+    """A change of a key: how it was and how it is; None: it did not or does not exist."""
 
     before: GatewayKey | None
     after: GatewayKey | None
@@ -377,6 +378,8 @@ def _build_key(row: Mapping[str, Json]) -> GatewayKey:
     except (msgspec.ValidationError, BadThinking, ValueError) as error:
         message = f"invalid key: {str(error).replace('`', '')}"
         raise BadParameter(message) from None
+    if (wrong := find_endpoint_problem(key)) is not None:
+        raise BadParameter(f"invalid key: {'; '.join(wrong)}")
     for bound in (key.budget, key.limit):
         if bound is not None and not bound.bounds:
             raise BadParameter("invalid key: a budget or limit has no maximum")

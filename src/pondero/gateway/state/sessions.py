@@ -10,7 +10,7 @@ from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
-from typing import Any, Protocol
+from typing import Protocol
 
 from ...store import Database, Schema, data_folder
 from .redis_link import PREFIX, RedisLink
@@ -121,25 +121,17 @@ class RedisSessions:
 
     async def add(self, id: str, value: bytes, seconds: float) -> bool:
         """Store a new entry."""
-        key, most = _make_key(id), max(1, round(seconds * 1000))
-
-        async def put(redis: Any) -> bool:
-            return bool(await redis.set(key, value, px=most, nx=True))
-
-        return await self._link.ask(put)
+        most = max(1, round(seconds * 1000))
+        return await self._link.send("SET", _make_key(id), value, "PX", most, "NX") is not None
 
     async def find(self, id: str) -> bytes | None:
         """Return an entry."""
-
-        async def read(redis: Any) -> bytes | None:
-            found: bytes | None = await redis.get(_make_key(id))
-            return found
-
-        return await self._link.ask(read)
+        found: bytes | None = await self._link.send("GET", _make_key(id))
+        return found
 
     async def remove(self, id: str) -> None:
         """Delete an entry."""
-        await self._link.ask(lambda redis: redis.delete(_make_key(id)))
+        await self._link.send("DEL", _make_key(id))
 
 
 def _digest(id: str) -> str:
