@@ -64,9 +64,9 @@ RECEIPT = Receipt(
     first_try=0.01,
     last_try=0.125,
     first_answer=0.75,
-    group="research",
     endpoint="embeddings",
     units="pages=2",
+    group="research",
 )
 COUNT = "SELECT count(*) FROM pondero_receipts"
 
@@ -100,7 +100,7 @@ def test_a_request_is_a_row_and_closing_writes_all_of_them(database, tmp_path):
         *("0" * 24, 1763164800.25, 29386080, "ci", "chat", "opus/high", "north", "m1"),
         *("translated", "high", "medium", "cap", "level cap", 200, "done", "stop", "as planned"),
         *(100, 5, None, 20, 80, 12346, 1, 1, 0.25, 1.5, 0, 0, None, "title", "opus"),
-        *(0.01, 0.125, 0.75, "embeddings", "pages=2", "research"),
+        *(0.01, 0.125, 0.75, "embeddings", "pages=2", None, "research"),
     )
 
 
@@ -344,6 +344,26 @@ def test_processes_that_start_at_once_make_the_tables_once(postgres):
             (5,),
             (6,),
         ]
+
+
+def test_a_ledger_without_deployments_gets_their_column_and_keeps_its_rows(
+    postgres, tmp_path, monkeypatch
+):
+    address, path = postgres.make(), tmp_path / "gateway.db"
+    before = replace(SCHEMA, migrations=SCHEMA.migrations[:4])
+    row = ", ".join(
+        ("'1'", "1.0", "1", *["'x'"] * 4, "'x'", *["1"], "'done'", "1", "1", "2.0", "0")
+    )
+    names = "id, at, minute, key, front, said, road, adjustments, status, ended, tries, stream, "
+    insert = f"INSERT INTO pondero_receipts ({names}seconds, offline) VALUES ({row})"
+    with monkeypatch.context() as patch:
+        patch.setattr("pondero.gateway.observability.ledger_database.SCHEMA", before)
+        for old in (SqliteDatabase(path), PostgresDatabase(address)):
+            old.write(insert, [()])
+            old.close()
+    for new in (SqliteDatabase(path), PostgresDatabase(address)):
+        assert new.rows("SELECT id, deployment FROM pondero_receipts") == [("1", None)]
+        new.close()
 
 
 def test_a_ledger_of_a_newer_pondero_is_left_alone(postgres, tmp_path):

@@ -150,3 +150,10 @@ def test_without_metrics_nothing_is_there():
     app = App(GatewayContext(GatewayConfig(), Emulator()))
     request = HttpRequest("GET", "http://x/metrics", {}, b"")
     assert asyncio.run(came(app, request)).status == 404
+
+
+def test_every_state_of_a_breaker_has_a_number():
+    states = {"a": "closed", "b": "probing", "c": "open", "d": "paused"}
+    page = Metrics(lambda: states).page().body.decode()
+    for number, name in enumerate(states):
+        assert f'pondero_breaker{{deployment="{name}"}} {number}.0' in page

@@ -150,16 +150,24 @@ def _warn_of_eviction(config: "GatewayConfig") -> None:
             warn(f"Redis has maxmemory-policy {policy} and may remove counts; set it to noeviction")
 
 
-def _missing(config: "GatewayConfig", provider: "Provider") -> str | None:
+def _missing(config: "GatewayConfig", provider: "Provider", deployment: str = "") -> str | None:
     from ...errors import MissingKey
     from ...gateway import find_provider_key, find_provider_url
 
     try:
-        find_provider_key(config, provider)
-        find_provider_url(config, provider)
+        find_provider_key(config, provider, deployment=deployment)
+        find_provider_url(config, provider, deployment=deployment)
     except MissingKey as error:
-        return str(error)
+        return f"deployment {deployment}: {error}" if deployment else str(error)
     return None
+
+
+def _list_missing(config: "GatewayConfig", routing: "Routing") -> list[str]:
+    """Return what providers and deployments lack, each once."""
+    named = [(provider, "") for provider in routing.providers()]
+    named += [(routing.find_provider(each), each.name) for each in routing.deployments()]
+    found = (_missing(config, provider, deployment) for provider, deployment in named)
+    return [text for text in found if text]
 
 
 def _print_check(config: "GatewayConfig", routing: "Routing", *, offline: bool) -> int:
@@ -167,7 +175,7 @@ def _print_check(config: "GatewayConfig", routing: "Routing", *, offline: bool) 
     where = f"http://{config.server.host}:{config.server.port}"
     lacking: list[str] = []
     if not offline and config.routes:
-        lacking = [text for p in routing.providers() if (text := _missing(config, p))]
+        lacking = _list_missing(config, routing)
     state = "is right, but cannot serve everything yet" if lacking else "is right"
     said = f"{config.path} {state}." if config.path else "There is no gateway.toml."
     if config.routes:
@@ -196,6 +204,21 @@ def _print_routes(config: "GatewayConfig") -> None:
             _print_row(" " * width, f"thinking: {dial}")
         if quotas := describe_quotas(route):
             _print_row(" " * width, f"at most {quotas}")
+    for each in config.deployments:
+        limit = each.limit
+        bounds = (
+            [
+                f"{most:,} {unit}"
+                for unit, most in (("requests", limit.requests), ("tokens", limit.tokens))
+                if most is not None
+            ]
+            if limit is not None
+            else []
+        )
+        said = f"deployment {each.name}: {each.provider}, weight {each.weight:g}"
+        if limit is not None:
+            said += f"; at most {' and '.join(bounds)} per {limit.per}"
+        _print_text(said, indent=2)
 
 
 def _print_groups(config: "GatewayConfig") -> None:

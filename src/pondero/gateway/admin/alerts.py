@@ -16,6 +16,7 @@ from ..observability.ledger_database import LedgerDatabase
 from ..quotas.quota import BILLION, Holder, Quota, find_quotas
 from ..quotas.usage_counter import find_window
 from ..server.context import GatewayContext
+from ..state.breakers import PAUSED
 
 _STILL = 0.05  # of a budget: an alert holds so far below its share, so that it does not flicker
 _DAY = 86_400.0
@@ -142,7 +143,9 @@ def _find_paused(gateway: GatewayContext) -> list[Alert]:
         Alert(
             id=f"breaker_open:{name}",
             kind="breaker_open",
-            text="paused after repeated failures",
+            text="paused, as its service asked"
+            if state == PAUSED
+            else "paused after repeated failures",
             model=name,
         )
         for name, state in gateway.breakers.states().items()

@@ -14,10 +14,11 @@ from ..answers.response_writer import ResponseWriter
 from ..observability.audit_log import Outcome
 from ..requests.requester import AccessDenied
 from ..server.context import GatewayContext
+from ..sign_in.sign_in import SessionEnd, SignIn
 from ..state.keys import KeyConflict, UnknownKey
 from ..state.redis_link import SharedStateLost
 from . import console
-from .access import check_origin, check_role, find_actor
+from .access import check_host, check_origin, check_role, describe_viewer, find_actor
 from .actor import Actor, AdminCall
 from .key_views import read_object
 from .operation import HOME, JSON, ActionResult, ErrorAnswer, ErrorText, Operation
@@ -38,8 +39,9 @@ _READING = ("GET", "HEAD")
 class Admin:
     """Answers requests to the admin API and the console."""
 
-    def __init__(self, gateway: GatewayContext) -> None:
+    def __init__(self, gateway: GatewayContext, sign_in: SignIn) -> None:
         self._gateway = gateway
+        self._sign_in = sign_in
 
     @staticmethod
     def serves(path: str) -> bool:
@@ -51,10 +53,18 @@ class Admin:
         with suppress(SharedStateLost):  # the keys and the use that are known are shown
             await self._gateway.shared.look()
         keys = await self._gateway.keys.all()
-        check_origin(http, self._gateway.config, keys)
-        if not path.startswith(f"{HOME}/"):
+        config = self._gateway.config
+        if self._sign_in.is_return(http, path):
+            check_host(http, config, keys)
+        else:
+            check_origin(http, config, keys)
+        if not path.startswith(f"{HOME}/") or self._sign_in.serves(path):
             return None
-        return find_actor(http, keys, self._gateway.now())
+        actor = await self._sign_in.find_actor(http)
+        if actor is None:
+            local = config.sign_in is None
+            actor = find_actor(http, keys, self._gateway.now(), allows_local=local)
+        return actor
 
     async def answer(
         self,
@@ -66,25 +76,31 @@ class Admin:
         address: str,
     ) -> None:
         """Answer one request that ``check`` let in, of this actor from this address."""
+        if self._sign_in.serves(path):
+            await self._sign_in.answer(http, path, writer, address=address)
+            return
         if actor is None:
             await writer.whole(_page(http, path))
             return
         found, name = find_operations(path)
         operation = found.get(http.method)
         if operation is None:
-            await writer.whole(_write_missing(http, path, found))
+            await writer.whole(_write_missing(http, path, found, actor))
             return
         call = AdminCall(http, actor, unquote(name), address)
         try:
             check_role(actor, operation.role)
             if operation.stream is not None:
-                await operation.stream(self._gateway, call, writer)
+                async with self._sign_in.hold(http, actor):
+                    await operation.stream(self._gateway, call, writer)
             elif operation.handler is not None:
                 answer = await operation.handler(self._gateway, call)
                 if isinstance(answer, ActionResult):
                     self._record_done(call, answer)
                     answer = answer.answer
                 await writer.whole(HttpResponse(200, _HEADERS, json.encode(answer)))
+        except SessionEnd:
+            await writer.end()
         except (PonderoError, AccessDenied) as error:
             status = find_status(error)
             self._record_rejected(call, operation, status, str(error))
@@ -158,7 +174,11 @@ def write_error(status: int, message: str) -> HttpResponse:
     return HttpResponse(status, _HEADERS, json.encode(answer))
 
 
-def _write_missing(http: HttpRequest, path: str, found: Mapping[str, Operation]) -> HttpResponse:
+def _write_missing(
+    http: HttpRequest, path: str, found: Mapping[str, Operation], actor: Actor
+) -> HttpResponse:
+    if http.method not in _READING and not actor.changes:
+        return write_error(403, describe_viewer(actor))
     if not found:
         return write_error(404, f"there is no {http.method} {path}")
     allowed = ", ".join(sorted(found))

@@ -16,6 +16,7 @@ from ..observability.audit_log import describe_key
 from ..quotas.quota import BILLION, Quota, Unit, find_quotas
 from ..quotas.quota_preview import LoweredLimit, find_lowered_limits
 from ..server.context import GatewayContext
+from .access import is_guarded
 from .actor import AdminCall
 from .operation import JSON, ActionResult
 
@@ -77,7 +78,7 @@ KeySettings: Any = Annotated[
 
 
 class KeyList(Struct, frozen=True):
-    """All keys; ``guarded``: an admin key exists, so the admin API needs one."""
+    """All keys; ``guarded``: an admin key exists or people sign in, so that not all may call."""
 
     keys: list[KeyView]
     guarded: bool
@@ -115,7 +116,7 @@ async def show_keys(gateway: GatewayContext, _call: AdminCall) -> KeyList:
     """Return all keys with their rules and quota use."""
     every = await gateway.keys.all()
     rows = [await _describe_key(gateway, key) for key in every]
-    return KeyList(rows, any(key.admin for key in every))
+    return KeyList(rows, is_guarded(gateway.config, every))
 
 
 async def _describe_key(gateway: GatewayContext, key: GatewayKey) -> Any:

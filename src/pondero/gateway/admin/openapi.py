@@ -24,8 +24,9 @@ _ERRORS: Mapping[int, str] = {
 }
 _COMMON = (400, 401, 403, 429, 431, 503)
 _ABOUT = (
-    "Who may call: the holder of an admin key, sent as a bearer token. While no admin key exists, "
-    "the user of this machine, without a key. A viewer may call what has the role viewer."
+    "Who may call: the holder of an admin key, sent as a bearer token, and who signed in to the "
+    "console. Without an admin key and [sign_in], any user of this machine, without a "
+    "key. A viewer may call what has the role viewer."
 )
 
 

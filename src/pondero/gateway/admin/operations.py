@@ -16,7 +16,8 @@ from ..observability.request_pages import CURSOR, RequestPage
 from ..observability.time_range import SPANS
 from ..server.context import GatewayContext
 from . import openapi
-from .actor import AdminCall
+from .access import is_guarded
+from .actor import Actor, AdminCall
 from .alerts import Alert, find_alerts
 from .audit_views import list_audit, stream_audit_csv
 from .dial_views import ServedNames, list_models, show_plan
@@ -97,8 +98,18 @@ async def _list_alerts(gateway: GatewayContext, _call: AdminCall) -> AlertList:
     return AlertList(await find_alerts(gateway))
 
 
+class SessionAnswer(Struct, frozen=True):
+    """Who calls."""
+
+    actor: Actor
+
+
+async def _show_session(_gateway: GatewayContext, call: AdminCall) -> SessionAnswer:
+    return SessionAnswer(call.actor)
+
+
 async def _show_document(gateway: GatewayContext, _call: AdminCall) -> Json:
-    guarded = any(key.admin for key in await gateway.keys.all())
+    guarded = is_guarded(gateway.config, await gateway.keys.all())
     return openapi.describe(OPERATIONS, guarded=guarded)
 
 
@@ -260,6 +271,14 @@ OPERATIONS: tuple[Operation, ...] = (
         stream=stream_audit_csv,
         media="text/csv",
         parameters=_AUDIT_FILTER,
+    ),
+    Operation(
+        method="GET",
+        path="session",
+        id="showSession",
+        summary="Show who calls, and what they may do",
+        handler=_show_session,
+        answer=SessionAnswer,
     ),
     Operation(
         method="GET",

@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from ... import catalog, store
-from ...errors import MissingKey
+from ...errors import MissingKey, UnknownModel
 from .model import HASH, REFERENCES, GatewayConfig, GatewayKey, ProviderOverride, ServerConfig
 
 _PREFIX = "pnd_"
@@ -68,31 +68,48 @@ def read_envelope_secrets(server: ServerConfig) -> tuple[str, ...]:
 _NO_OVERRIDE = ProviderOverride()
 
 
+def find_override(
+    config: GatewayConfig, provider: catalog.Provider, deployment: str = ""
+) -> ProviderOverride:
+    """Return the configured address and key of a provider, or of one of its deployments.
+
+    Raises UnknownModel for a deployment that a changed configuration no longer has.
+    """
+    usual = config.providers.get(provider.name, _NO_OVERRIDE)
+    if not deployment:
+        return usual
+    for each in config.deployments:
+        if each.name == deployment:
+            return ProviderOverride(each.url or usual.url, each.key or usual.key)
+    raise UnknownModel(f"deployment {deployment!r} is not configured any more")
+
+
 def find_provider_key(
-    config: GatewayConfig, provider: catalog.Provider, *, needed: bool = True
+    config: GatewayConfig, provider: catalog.Provider, *, deployment: str = "", needed: bool = True
 ) -> str | None:
     """Return a provider's key: by the configuration's reference, else as the client finds it."""
-    own = config.providers.get(provider.name, _NO_OVERRIDE)
+    own = find_override(config, provider, deployment)
     if own.key is None or not needed:
         return store.find_key(provider, {}, needed=needed)
     return store.find_key(provider, {provider.name: read_reference(own.key)}, needed=needed)
 
 
 def find_provider_url(
-    config: GatewayConfig, provider: catalog.Provider, *, needed: bool = True
+    config: GatewayConfig, provider: catalog.Provider, *, deployment: str = "", needed: bool = True
 ) -> str:
     """Return a provider's address: the configuration's, else as the client finds it."""
-    own = config.providers.get(provider.name, _NO_OVERRIDE)
+    own = find_override(config, provider, deployment)
     given = {provider.name: own.url} if own.url else {}
     return store.resolve_url(provider, given, needed=needed)
 
 
-def is_self(config: GatewayConfig, provider: catalog.Provider) -> bool:
+def is_self(config: GatewayConfig, provider: catalog.Provider, deployment: str = "") -> bool:
     """Return whether a provider's address is the gateway itself, which would loop.
 
     That happens if the variable that points clients at the gateway is set for the gateway too.
     """
-    parts = urlsplit(find_provider_url(config, provider, needed=False))
+    url = find_provider_url(config, provider, deployment=deployment, needed=False)
+    parts = urlsplit(url)
     here = (config.server.host, "localhost", "127.0.0.1", "::1")
     return parts.hostname in here and parts.port == config.server.port
 

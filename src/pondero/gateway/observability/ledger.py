@@ -38,7 +38,7 @@ COLUMNS = (
     *("why", "adjustments", "status", "ended", "finish", "verdict", "input", "cache_read"),
     *("cache_write", "output", "thinking", "cost", "tries", "stream", "first", "seconds"),
     *("offline", "estimated", "reason", "purpose", "route"),
-    *("first_try", "last_try", "first_answer", "endpoint", "units", "key_group"),
+    *("first_try", "last_try", "first_answer", "endpoint", "units", "deployment", "key_group"),
 )
 """The columns of a row, in the order of ``make_rows``."""
 _INSERT = (
@@ -293,6 +293,7 @@ def _row(receipt: Receipt, redactor: SecretRedactor) -> tuple[Any, ...]:
         receipt.first_answer,
         receipt.endpoint,
         receipt.units,
+        receipt.deployment,
         None if receipt.group is None else _text(receipt.group, redactor),
     )
 

@@ -88,7 +88,7 @@ def _model_clause(model: str) -> Clause:
 _HAYSTACK = (
     "lower(id || '\n' || key || '\n' || said || '\n' || coalesce(provider || ':' || model, '') "
     "|| '\n' || coalesce(route, '') || '\n' || coalesce(why, '') || '\n' || adjustments "
-    "|| '\n' || coalesce(reason, ''))"
+    "|| '\n' || coalesce(reason, '') || '\n' || coalesce(deployment, ''))"
 )
 
 
@@ -100,7 +100,8 @@ def _search_clause(search: str) -> Clause:
 
 def _matches_search(row: RequestRow, search: str) -> bool:
     names = (row.id, row.key, row.requested_model, row.model, row.route, row.why)
-    text = "\n".join(each or "" for each in (*names, " ".join(row.adjustments), row.reason))
+    said = (" ".join(row.adjustments), row.reason, row.deployment)
+    text = "\n".join(each or "" for each in (*names, *said))
     return all(word in _lower(text) for word in _split_words(search))
 
 

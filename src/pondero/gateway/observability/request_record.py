@@ -33,7 +33,7 @@ class RequestRecord:
         self._is_dropped = False
 
     def drop(self) -> None:
-        """Record nothing: whoever rejects the request does that."""
+        """Record nothing: a rejection by the key is recorded elsewhere."""
         self._is_dropped = True
 
     def admit(self, admission: Admission) -> None:

@@ -47,9 +47,10 @@ class RequestRow(Struct, frozen=True, kw_only=True):
     first_try: float | None
     last_try: float | None
     first_answer: float | None
-    group: str | None
     endpoint: str | None
     units: str | None
+    deployment: str | None
+    group: str | None
 
 
 class Phase(Struct, frozen=True):

@@ -45,7 +45,7 @@ from .usage_meter import Figures
 USEFUL_ANSWER = 1_024
 """Tokens beyond the least thinking: if a budget has room for fewer, the request is rejected."""
 TOKENS_PER_BYTE = 0.3
-"""The tokens for which a byte of a cached answer stands before it is read, for its reservation."""
+"""The tokens that are reserved for a byte of a cached answer until it is read."""
 _MANY = 10_000  # tokens, for the price of one
 _TRIES = 3  # others may take what is left meanwhile
 _WORDS: Mapping[Unit, str] = {

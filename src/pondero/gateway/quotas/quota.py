@@ -12,7 +12,13 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ..config.model import GatewayGroup, GatewayKey, GatewayRoute, RateLimitRule, SpendBudget
+from ..config.model import (
+    GatewayGroup,
+    GatewayKey,
+    GatewayRoute,
+    RateLimitRule,
+    SpendBudget,
+)
 
 BILLION = 1_000_000_000
 SLOTS = 50

@@ -47,7 +47,7 @@ async def identify(gateway: GatewayContext, http: HttpRequest) -> Requester:
     return _find_among(gateway, http, await gateway.keys.all())
 
 
-async def recognise(
+async def recognise_requester(
     gateway: GatewayContext, http: HttpRequest
 ) -> tuple[Requester, tuple[GatewayKey, ...] | None]:
     """Return who asks as far as this process knows, and the keys among which it was found.
@@ -62,7 +62,7 @@ async def recognise(
     return await identify(gateway, http), None
 
 
-class RequesterChanged(Exception):
+class RequesterChange(Exception):
     """The key of a requester has other rules by now; ``requester`` has them."""
 
     def __init__(self, requester: Requester) -> None:
@@ -97,7 +97,7 @@ class RequesterCheck:
             self._looking = begin()
 
     async def finish(self) -> None:
-        """Raise AccessDenied or RequesterChanged if the requester is not what it seemed.
+        """Raise AccessDenied or RequesterChange if the requester is not what it seemed.
 
         Raises SharedStateLost as ``identify`` does.
         """
@@ -115,7 +115,7 @@ class RequesterCheck:
             return
         requester = _find_among(self._gateway, self._http, current)
         if requester != self._requester:
-            raise RequesterChanged(requester)
+            raise RequesterChange(requester)
 
 
 def _find_among(

@@ -28,6 +28,7 @@ from ..requests.errors import (
     read_reason,
     write_error,
 )
+from ..requests.kept_calls import answer_kept_call
 from ..requests.model_list import answer_models
 from ..requests.pipeline import answer_request
 from ..requests.read_request import (
@@ -39,24 +40,27 @@ from ..requests.realtime import serve_realtime
 from ..requests.request_id import HEADER, name_request
 from ..requests.requester import (
     AccessDenied,
-    RequesterChanged,
+    RequesterChange,
     RequesterCheck,
     check_site,
     guess_dialect,
     identify,
-    recognise,
+    recognise_requester,
 )
 from ..requests.routed_request import ClientRequest
 from ..requests.stored_calls import answer_stored_call
 from ..requests.token_count import count_prompt
 from ..requests.upload_pass import find_uploader
+from ..sign_in.sign_in import SignIn
 from ..state.redis_link import SharedStateLost
 from .arrival import Arrival, find_head_problem
 from .context import GatewayContext, Requester
 from .readiness import Readiness
 from .rejections import Rejections
+from .response_socket import PATHS, answer_socket
 from .sockets import (
     MATCHERS,
+    SOCKETS,
     SocketHandler,
     SocketOpening,
     find_handler,
@@ -65,6 +69,8 @@ from .sockets import (
 )
 
 LOG = logging.getLogger("pondero.gateway")
+
+SOCKETS.update(dict.fromkeys(PATHS, answer_socket))
 
 _UPGRADE = HttpResponse(
     426,  # Codex tries a WebSocket first; a 404 would cost seven tries
@@ -104,7 +110,8 @@ class App:
                 is_ledger_away=lambda: ledger is not None and ledger.away,
             )
         self.rejections: Rejections = Rejections(gateway)
-        self._admin = Admin(gateway)
+        self.sign_in: SignIn = SignIn(gateway, self.rejections)
+        self._admin = Admin(gateway, self.sign_in)
         self._readiness = Readiness(gateway, self.seen.ledger)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
@@ -141,11 +148,15 @@ class App:
             await send({"type": "lifespan.startup.complete"})
         for task in background:
             task.cancel()
+        await self.gateway.runs.aclose()
         await self.gateway.watch.wait_until_closed()  # cut streams write their last event
         self.rejections.close()
         self.gateway.close_hooks()
         with suppress(TimeoutError):
             async with timeout(_CLOSING):
+                await self.sign_in.aclose()
+                if self.gateway.kept is not None:
+                    await self.gateway.kept.aclose()
                 await self.gateway.shared.aclose()
         await send({"type": "lifespan.shutdown.complete"})
 
@@ -236,7 +247,7 @@ class App:
         gateway, head, writer = self.gateway, arrival.head, arrival.writer
         is_conversation = client_dialect is not None and head.method == "POST"
         if is_conversation:
-            requester, keys = await recognise(gateway, head)
+            requester, keys = await recognise_requester(gateway, head)
         else:
             requester = await find_uploader(gateway, head) or await identify(gateway, head)
             keys = None
@@ -252,7 +263,7 @@ class App:
         try:
             http = await arrival.read_body(gateway.config.server.max_body)
         except BodyProblem as problem:
-            with suppress(RequesterChanged):
+            with suppress(RequesterChange):
                 await RequesterCheck(gateway, head, requester, keys).finish()
             service = get_dialect(client_dialect or guess_dialect(head)).service()
             response = error_response(service, problem.status, str(problem))
@@ -298,6 +309,8 @@ class App:
             found = await count_prompt(gateway, http, requester)
             if found is None:
                 what = "stored answer"
+                found = await answer_kept_call(gateway, http, requester, writer)
+            if found is None:
                 found = await answer_stored_call(gateway, http, requester, writer)
             if found is None:
                 what = "model list"

@@ -50,6 +50,7 @@ class RedisClaims:
         """Claim a name, or keep it; return whether it was free."""
         was_free_here = await self._local.take(name, seconds)
         place, time = _make_name(name), round(seconds * 1000)
+
         try:
             if await self._link.send("SET", place, self._replica, "NX", "PX", time) is not None:
                 return True

@@ -6,6 +6,7 @@ import { openDial } from "./dial.js";
 import { clock } from "./elements.js";
 import { openKeys } from "./keys.js";
 import { addLive, focusSearch, openRequests, startRequests } from "./requests.js";
+import { openWho } from "./who.js";
 
 const PAGES = { requests: openRequests, keys: openKeys, dial: openDial, audit: openAudit };
 const TITLES = { requests: "Requests", keys: "Keys", dial: "Dial", audit: "Audit" };
@@ -24,6 +25,7 @@ async function show() {
   document.title = `${TITLES[shown]} · pondero`;
   const trouble = document.getElementById("trouble");
   try {
+    await openWho();
     await PAGES[shown](query ?? "");
     trouble.hidden = true;
   } catch (error) {

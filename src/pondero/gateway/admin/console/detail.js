@@ -63,7 +63,7 @@ function draw({ request, phases, adjustments }) {
     ])),
     section("Request", facts([
       ["key", request.key || "none"], ["group", request.group], ["requested model", request.requested_model], ["answered by", request.model],
-      ["route", request.route], ["purpose", request.purpose], ["client API", request.client_api],
+      ["route", request.route], ["deployment", request.deployment], ["purpose", request.purpose], ["client API", request.client_api],
       ["path", PATHS[request.path] ?? request.path], ["finish", request.finish],
     ])),
     el("p", { class: "none" }, "The gateway records no prompts and no answers."));

@@ -2,6 +2,7 @@
 
 import { ask } from "./api.js";
 import { LEVELS, compact, el, formatCost } from "./elements.js";
+import { mayChange } from "./who.js";
 
 const form = document.getElementById("make");
 const wrong = document.getElementById("make-wrong");
@@ -11,8 +12,11 @@ const WORDS = { requests: "requests", tokens: "tokens", thinking_tokens: "thinki
 export async function openKeys() {
   const [{ keys, guarded }, { groups }] = await Promise.all([ask("keys"), ask("groups")]);
   drawGroups(groups);
-  document.getElementById("keys-note").textContent = guarded
-    ? "Only admins see this page."
+  form.hidden = !mayChange();
+  document.getElementById("keys-note").textContent = !mayChange()
+    ? "You are a viewer: you see the keys, and change nothing."
+    : guarded
+    ? "Only people who are signed in see this page."
     : "Anyone who can reach this machine can see this page. Create an admin key to restrict it.";
   document.getElementById("keys").replaceChildren(
     ...keys.map(keyCard),
@@ -43,10 +47,10 @@ function keyCard(key) {
     el("div", { class: "line" },
       el("h2", {}, key.name), el("span", { class: state === "active" ? "tag good" : "tag wrong" }, state),
       key.admin ? el("span", { class: "tag" }, "admin") : null, key.metrics ? el("span", { class: "tag" }, "metrics") : null,
-      el("span", { class: "acts" },
+      mayChange() ? el("span", { class: "acts" },
         key.made_here ? el("button", { type: "button", class: "quiet", onclick: () => edit(key) }, "Edit") : null,
         el("button", { type: "button", class: "quiet", onclick: () => block(key) }, key.blocked ? "Unblock" : "Block"),
-        key.made_here ? el("button", { type: "button", class: "quiet danger", onclick: () => remove(key) }, "Remove") : null)),
+        key.made_here ? el("button", { type: "button", class: "quiet danger", onclick: () => remove(key) }, "Remove") : null) : null),
     el("dl", { class: "facts" },
       ...(key.group ? fact("group", key.group) : []),
       ...fact("models", key.models.length ? key.models.join(", ") : "all"),
