@@ -1,6 +1,7 @@
 """One package for each dialect: how we call the API, and how its service behaves."""
 
 from .answer_fields import AnswerFields, AnswerOption, AnswerOptions
+from .conversation_marks import ConversationMarks
 from .dialect import (
     AcceptedRequest,
     AnswerContext,
@@ -66,6 +67,16 @@ from .endpoints import (
 )
 from .hosted_parts import LOST, Told
 from .json_schemas import make_valid
+from .kept_responses import (
+    Continuation,
+    ConversationFacts,
+    ItemRow,
+    KeptAnswer,
+    KeptCall,
+    KeptResponses,
+    NewConversation,
+    SocketRequest,
+)
 from .level_turns import LevelTurns
 from .media_rules import MediaRules, Size
 from .portability import NeededField, Portability
@@ -78,6 +89,7 @@ from .prompt_cache import (
     find_cache_rules,
     load_cache_rules,
 )
+from .rate_limits import LimitNames, LimitUnit, RateLimit, RateLimitHeaders
 from .registry import COMMON, NAMES, get_dialect, guess_dialect
 from .schema_rules import OutputSupport, SchemaRules, ToolRules
 from .tool_forms import read_function
@@ -100,6 +112,9 @@ __all__ = [
     "CacheReport",
     "CacheRules",
     "Caller",
+    "Continuation",
+    "ConversationFacts",
+    "ConversationMarks",
     "DepthPlaces",
     "Dialect",
     "EarlierAnswer",
@@ -112,13 +127,20 @@ __all__ = [
     "EventStream",
     "GivenAnswer",
     "HostedTools",
+    "ItemRow",
+    "KeptAnswer",
+    "KeptCall",
+    "KeptResponses",
     "Layer",
     "LevelTurns",
+    "LimitNames",
+    "LimitUnit",
     "MatchScore",
     "MediaRules",
     "MissReason",
     "ModelEndpoints",
     "NeededField",
+    "NewConversation",
     "OtherModels",
     "OutputSupport",
     "OwnPaths",
@@ -129,6 +151,8 @@ __all__ = [
     "PromptCount",
     "PromptPrefix",
     "Quirks",
+    "RateLimit",
+    "RateLimitHeaders",
     "Rejected",
     "Repair",
     "ReplayIssue",
@@ -141,6 +165,7 @@ __all__ = [
     "SignatureSlots",
     "Signer",
     "Size",
+    "SocketRequest",
     "StoredAnswer",
     "StoredCall",
     "StoredId",

@@ -69,6 +69,22 @@ def test_the_first_screen_says_what_to_type_next(call, served):
     assert max(map(len, out.splitlines())) <= 80
 
 
+def test_a_check_shows_each_group_its_keys_and_what_they_may_take_together(call, tmp_path, served):
+    group = '\n[[group]]\nname = "research"\nthinking = { cap = "low" }\n'
+    group += "budget = { cost = 200 }\nlimit = { requests = 9 }\n"
+    file = written(tmp_path, f'{ROUTES}{KEY}group = "research"\n{group}')
+
+    code, out, _ = call("serve", "--offline", "--check", "--config", file)
+
+    assert code == 0
+    said = (
+        "group research: ci; thinking: at most low; together at most 9 requests per minute, "
+        "$200.00 per month"
+    )
+    assert said in " ".join(out.split())
+    assert "key ci of group research: opus" in " ".join(out.split())
+
+
 def test_the_list_that_codex_is_told_to_fetch_describes_the_model_it_is_told_to_ask(call, served):
     _, out, _ = call("serve", "--offline")
     lines = out.replace("\\\n", "").splitlines()
@@ -383,3 +399,19 @@ def test_a_right_configuration_passes_both(text, variables, call, tmp_path, monk
     serve = ("serve", "--config", written(tmp_path, text))
     assert call(*serve, "--check")[0] == 0
     assert "Started" in call(*serve)[2]
+
+
+def test_check_names_the_deployment_whose_key_is_missing(call, served, tmp_path, monkeypatch):
+    rows = "".join(
+        f'[[deployment]]\nname = "{name}"\nprovider = "openai"\nkey = "env:KEY_{name.upper()}"\n'
+        for name in ("north", "south")
+    )
+    route = '[[route]]\nmatch = "pool"\nto = ["north:gpt-5.5", "south:gpt-5.5"]\n'
+    monkeypatch.setenv("KEY_SOUTH", "the-key-of-south")
+    code, out, err = call("serve", "--config", written(tmp_path, rows + route), "--check")
+
+    assert (code, served) == (1, [])
+    assert "deployment north: openai, weight 1" in out
+    assert "deployment north: env:KEY_NORTH is empty" in err
+    assert "KEY_SOUTH" not in err
+    assert "the-key-of-south" not in out + err

@@ -12,6 +12,7 @@ from pondero.errors import BadConfig
 from pondero.gateway.config.examples import EXAMPLES
 from pondero.gateway.config.model import (
     AlertsConfig,
+    Deployment,
     GatewayConfig,
     GatewayKey,
     GatewayRoute,
@@ -20,8 +21,10 @@ from pondero.gateway.config.model import (
     ProviderOverride,
     PurposeRule,
     RateLimitRule,
+    ResponsesConfig,
     RuleMatch,
     ServerConfig,
+    SignInConfig,
     SpendBudget,
     is_loopback,
 )
@@ -219,6 +222,9 @@ def test_the_cure_of_every_setting_is_known():
         PurposeRule,
         RuleMatch,
         AlertsConfig,
+        Deployment,
+        SignInConfig,
+        ResponsesConfig,
         HookConfig,
     )
     fields = {field for kind in kinds for field in kind.__struct_fields__}

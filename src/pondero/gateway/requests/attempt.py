@@ -14,6 +14,7 @@ from ...catalog import ModelEntry
 from ...errors import PonderoError
 from ...exchange import AsyncTransport, Exchange, find_emulator
 from ...thinking import Adjustment
+from ..deployments.accounts import ModelTurn
 from ..levels.level_plan import plan_attempt
 from ..levels.level_rules import AppliedLevel
 from ..levels.stored_level import check_stored_level
@@ -24,7 +25,7 @@ from ..state.answer_cache import CachedAnswer
 from .other_models import leave_out_askers
 from .passthrough import Passthrough, can_pass_through, readdress_request
 from .portability import passes_answer
-from .routed_request import ModelTarget, RoutedRequest, find_usual_limit
+from .routed_request import ModelTarget, RoutedRequest, address_history, find_usual_limit
 from .translation import Translation, translate_for_own_answer, translate_request
 
 
@@ -71,16 +72,18 @@ class AnswerConverter(Protocol):
 class Path(Struct, frozen=True):
     """How a request reaches a model and its answer returns; ``name`` is written to records.
 
-    ``keeps_ids``: the ids in the answer are the service's own.
+    ``keeps_ids``: the ids in the answer are the service's own. ``stores``: the service stores the
+    answer as the client asked.
     """
 
     name: str
     build: Callable[[GatewayContext, RoutedRequest, ModelTarget], Exchange]
     convert: Callable[[RoutedRequest, Exchange, AsyncTransport], AnswerConverter]
     keeps_ids: bool = True
+    stores: bool = False
 
 
-PASSTHROUGH = Path("passed", readdress_request, Passthrough)
+PASSTHROUGH = Path("passed", readdress_request, Passthrough, stores=True)
 """Both sides speak one dialect: the bytes stay, but for the level and the model's name."""
 OWN_ANSWER = Path("fitted", translate_for_own_answer, Passthrough)
 """One dialect, and a request that must change: written from canon, but the answer's bytes stay."""
@@ -89,17 +92,24 @@ TRANSLATION = Path("translated", translate_request, Translation, keeps_ids=False
 
 
 class Attempt(Struct, frozen=True, kw_only=True):
-    """A request ready to send to one model; ``remembered`` is cached with its answer."""
+    """A request ready to send to one model; ``remembered`` is cached with its answer.
+
+    ``turn`` says how long it may wait and try.
+    """
 
     entry: ModelEntry
     exchange: Exchange
     level: AppliedLevel
     path: Path
+    turn: ModelTurn
     remembered: Mapping[str, bytes] = {}
 
 
-def make_attempt(gateway: GatewayContext, routed: RoutedRequest, entry: ModelEntry) -> Attempt:
+def make_attempt(
+    gateway: GatewayContext, routed: RoutedRequest, entry: ModelEntry, turn: ModelTurn | None = None
+) -> Attempt:
     """Return the request to one model; raises UsageError if the model cannot be asked so."""
+    routed = address_history(routed, entry)
     level, plan = plan_attempt(routed, entry)
     if routed.is_lowered:
         plan = replace(plan, adjustments=(*plan.adjustments, _note_limit(routed)))
@@ -107,7 +117,7 @@ def make_attempt(gateway: GatewayContext, routed: RoutedRequest, entry: ModelEnt
         plan = replace(plan, adjustments=(*plan.adjustments, note_tools(routed)))
     if routed.withheld:
         plan = replace(plan, adjustments=(*plan.adjustments, _note_withheld(routed)))
-    url, key = gateway.address(entry.provider)
+    url, key = gateway.address(entry.provider, entry.deployment)
     emulator = find_emulator(gateway.transport, entry.provider, url)
     target = ModelTarget(entry=entry, level=level, plan=plan, url=url, key=key, emulator=emulator)
     path = _choose_path(routed, target)
@@ -117,12 +127,13 @@ def make_attempt(gateway: GatewayContext, routed: RoutedRequest, entry: ModelEnt
     exchange = drop_thinking_edits(exchange, entry)
     exchange = leave_out_askers(limit_tools(exchange, routed, entry), routed, entry)
     check_stored_level(exchange, routed, entry, level)
-    return Attempt(entry=entry, exchange=exchange, level=level, path=path)
+    turn = turn or ModelTurn(entry)
+    return Attempt(entry=entry, exchange=exchange, level=level, path=path, turn=turn)
 
 
 def _choose_path(routed: RoutedRequest, target: ModelTarget) -> Path:
-    if routed.writes_answer:
-        return TRANSLATION
+    if routed.writes_answer or routed.is_background:
+        return TRANSLATION  # of an answer in the background, the id is known before it is asked for
     if can_pass_through(routed, target):
         return PASSTHROUGH
     return OWN_ANSWER if passes_answer(routed, target.entry) else TRANSLATION

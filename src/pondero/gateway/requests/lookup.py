@@ -6,15 +6,17 @@ that this process does not know, and the reservation under its quotas. What else
 read belongs here too: begin it before the first ``await`` of ``_look_up``.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ...canon import Json
 from ...catalog import ModelEntry
 from ...dialects import Rejected, Service
 from ...errors import PonderoError
-from ..levels.level_window import LevelWindow, begin_level_window
+from ..deployments.accounts import ModelTurn
+from ..levels.level_window import LevelReading, begin_level_window
 from ..quotas.admission import (
     Admission,
     admit,
@@ -27,7 +29,13 @@ from ..server.context import GatewayContext
 from .attempt import make_attempt
 from .hooked_request import show_to_hooks
 from .requester import RequesterCheck
-from .routed_request import ClientRequest, RoutedRequest, parse_locally, read_history
+from .routed_request import (
+    ClientRequest,
+    RoutedRequest,
+    address_history,
+    parse_locally,
+    read_history,
+)
 from .stored_ids import begin_owners, check_stored_ids
 
 
@@ -36,22 +44,24 @@ class ReadyAttempt(Struct, frozen=True):
 
     routed: RoutedRequest
     entry: ModelEntry
-    window: LevelWindow
+    window: LevelReading
 
 
-class Lookup(Struct, frozen=True):
+class AdmittedRequest(Struct, frozen=True):
     """A request that may be sent."""
 
     routed: RoutedRequest
     admission: Admission
     ready: ReadyAttempt | None = None
 
-    def begin_window(self, gateway: GatewayContext, entry: ModelEntry) -> LevelWindow:
+    def begin_window(self, gateway: GatewayContext, turn: ModelTurn) -> LevelReading:
         """Return the attempt to ask a model, whose earlier levels are being read."""
         ready = self.ready
-        if ready is not None and ready.entry is entry and ready.routed is self.routed:
+        if ready is not None and ready.entry is turn.entry and ready.routed is self.routed:
             return ready.window
-        return begin_level_window(gateway, self.routed, make_attempt(gateway, self.routed, entry))
+        aimed = address_history(self.routed, turn.entry)
+        attempt = make_attempt(gateway, aimed, turn.entry, turn)
+        return begin_level_window(gateway, aimed, attempt)
 
 
 async def look_up(
@@ -60,11 +70,11 @@ async def look_up(
     service: Service[Json],
     *,
     note: Callable[[RoutedRequest], None],
-) -> Lookup:
+) -> AdmittedRequest:
     """Parse a request and return it with its reservation; ``note`` is told what was parsed.
 
-    Raises PonderoError, Rejected and RecursionError; AccessDenied and RequesterChanged first, since
-    the request may be of somebody who may not ask any more.
+    Raises PonderoError, Rejected and RecursionError; AccessDenied and RequesterChange first, since
+    the key may not be valid any more.
     """
     check = RequesterCheck(gateway, call.http, call.requester, call.keys)
     try:
@@ -78,7 +88,9 @@ async def look_up(
         raise
 
 
-async def _look_up(gateway: GatewayContext, routed: RoutedRequest, check: RequesterCheck) -> Lookup:
+async def _look_up(
+    gateway: GatewayContext, routed: RoutedRequest, check: RequesterCheck
+) -> AdmittedRequest:
     if (owners := begin_owners(gateway, routed)) is not None:
         check.begin()
     # What is stored may set a level, on which the reservation depends.
@@ -87,6 +99,7 @@ async def _look_up(gateway: GatewayContext, routed: RoutedRequest, check: Reques
     unread = routed.unread.keys if routed.unread is not None else ()
     ready = _make_ready(gateway, plan.routed)
     check.begin()
+    homes = _begin_homes(gateway, routed)
     history = gateway.memory.begin(unread) if unread else None
     full = await reserve(gateway, plan, unread=unread)
     try:
@@ -100,18 +113,21 @@ async def _look_up(gateway: GatewayContext, routed: RoutedRequest, check: Reques
             restored = await read_history(gateway, routed, found)
             again = admit if full is not None else admit_restored
             admitted = await again(gateway, restored)
+        request, admission = admitted
+        request = await _find_homes(request, homes)
     except BaseException:
         if full is None:
             Admission(gateway, plan.routed.call.id, plan.uses).release()
         raise
-    return Lookup(*admitted, ready)
+    return AdmittedRequest(request, admission, ready)
 
 
 async def _look_up_in_turn(
     gateway: GatewayContext, routed: RoutedRequest, check: RequesterCheck
-) -> Lookup:
+) -> AdmittedRequest:
     """Read first and reserve then: hooks see whole requests, and may change what is reserved."""
     check.begin()
+    homes = _begin_homes(gateway, routed)
     unread = routed.unread
     history = gateway.memory.begin(unread.keys) if unread is not None else None
     await check.finish()
@@ -119,12 +135,30 @@ async def _look_up_in_turn(
         found = await history
         found |= await _read_again(gateway, routed, found)
         routed = await read_history(gateway, routed, found)
+    routed = await _find_homes(routed, homes)
     routed = await check_stored_ids(gateway, routed)
     if gateway.hooks:
         routed = await show_to_hooks(gateway, routed)
         if routed.hooked is not None and routed.hooked.answer is not None:
-            return Lookup(routed, Admission(gateway, routed.call.id, ()))
-    return Lookup(*await admit(gateway, routed))
+            return AdmittedRequest(routed, Admission(gateway, routed.call.id, ()))
+    return AdmittedRequest(*await admit(gateway, routed))
+
+
+def _begin_homes(
+    gateway: GatewayContext, routed: RoutedRequest
+) -> Awaitable[dict[str, bytes]] | None:
+    """Begin to read on which deployments a conversation is at home: others may have moved it."""
+    if routed.conversation is None:
+        return None
+    return gateway.memory.begin(routed.conversation.keys.values(), latest=True)
+
+
+async def _find_homes(
+    routed: RoutedRequest, reading: Awaitable[dict[str, bytes]] | None
+) -> RoutedRequest:
+    if routed.conversation is None or reading is None:
+        return routed
+    return replace(routed, conversation=routed.conversation.with_found(await reading))
 
 
 async def _read_again(
@@ -146,11 +180,14 @@ async def _read_again(
 
 def _make_ready(gateway: GatewayContext, routed: RoutedRequest) -> ReadyAttempt | None:
     """Return the attempt to ask the first model, if levels of its conversation have to be read."""
+    if routed.conversation is not None:  # which of several deployments is asked is not known yet
+        return None
     entry = gateway.sort_models(routed.resolved.entries, routed.request.messages)[0]
     if not entry.takes_level_turns or not routed.turns:
         return None
+    aimed = address_history(routed, entry)
     try:
-        attempt = make_attempt(gateway, routed, entry)
+        attempt = make_attempt(gateway, aimed, entry)
     except PonderoError:  # it will be reported when it is that model's turn
         return None
-    return ReadyAttempt(routed, entry, begin_level_window(gateway, routed, attempt))
+    return ReadyAttempt(routed, entry, begin_level_window(gateway, aimed, attempt))

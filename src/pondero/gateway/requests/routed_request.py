@@ -10,16 +10,21 @@ from ...catalog import ModelEntry
 from ...dialects import ParsedRequest, Service, get_dialect
 from ...errors import PermissionDenied
 from ...thinking import Plan, Policy, RequestParameters
-from ..config.model import GatewayKey, GatewayRoute, LevelRules
+from ..config.model import GatewayKey, LevelRules
 from ..config.routing import ResolvedRoute, allows
+from ..deployments.conversation import Conversation, find_conversation
 from ..hooks.chain import HookedRequest
 from ..levels.level_rules import AppliedLevel, RequestedLevel, parse_requested_level
 from ..purposes.rules import RequestPurpose, find_rule, recognise_purpose
+from ..quotas.quota import Holder
 from ..server.context import GatewayContext, Requester
 from ..signatures.envelope import ClientEnvelopes
 from ..signatures.known_answers import KnownAnswers
 from ..signatures.restore import cache_keys, restore_history
 from ..signatures.turns import ClientTurn, split_turns
+from ..state.kept_store import KeptStore
+from ..state.layered_store import LayeredStore
+from .kept_history import resolve_kept
 from .kept_items import StoredContent, resolve_stored
 from .known_turns import parse_known
 from .long_bodies import give_way
@@ -48,13 +53,14 @@ class ClientRequest(Struct, frozen=True, kw_only=True):
     """A request as it arrived, and who sent it.
 
     ``keys``: those among which this process found the requester, if the shared state may know more;
-    ``lookup`` checks it before anything is sent.
+    ``lookup`` checks it before anything is sent. ``local``: answers that its connection has.
     """
 
     id: str
     client_dialect: str
     http: HttpRequest
     requester: Requester
+    local: KeptStore | None = None
     keys: tuple[GatewayKey, ...] | None = None
 
 
@@ -102,7 +108,8 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
     what it is for, and the rule for such requests. ``is_retry``: an earlier answer was all
     thinking; ``lowered_to``: the highest level for this one. ``hooked``: what its hooks made of it,
     if there are any; ``request`` has their changes. ``unread``: what ``read_history`` may restore
-    in addition.
+    in addition. ``conversation``: what keeps it on one of several deployments; None if none of its
+    models has several.
     """
 
     call: ClientRequest
@@ -123,6 +130,7 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
     purpose: RequestPurpose = RequestPurpose()
     lowered_to: str | None = None
     is_retry: bool = False
+    conversation: Conversation | None = None
     hooked: HookedRequest | None = None
     unread: UnreadHistory | None = None
 
@@ -137,20 +145,30 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
         return self.hooked is not None and (self.hooked.is_changed or self.hooked.writes_answer)
 
     @property
+    def holders(self) -> tuple[Holder, ...]:
+        """Return whose rules and quotas hold: its route, its key's group, and its key."""
+        requester = self.call.requester
+        every = (self.resolved.route, requester.group, requester.key)
+        return tuple([each for each in every if each is not None])
+
+    @property
+    def is_background(self) -> bool:
+        """Return whether the gateway itself works on the answer, which is fetched later."""
+        return self.stored.said is not None and self.stored.said.is_background
+
+    @property
     def is_limited(self) -> bool:
         """Return whether its key or route has rules that hold for its models only."""
-        key, route = self.call.requester.key, self.resolved.route
-        if key is not None and (key.models or _has_rules(key)):
-            return True
-        return route is not None and _has_rules(route)
+        key = self.call.requester.key
+        return bool(key is not None and key.models) or any(map(_has_rules, self.holders))
 
     @property
     def limits_models(self) -> bool:
         """Return whether a rule says which models may be asked, or with which levels."""
-        key, route = self.call.requester.key, self.resolved.route
-        if key is not None and (key.models or key.thinking != _NO_RULES):
-            return True
-        return route is not None and route.thinking != _NO_RULES
+        key = self.call.requester.key
+        return bool(key is not None and key.models) or any(
+            each.thinking != _NO_RULES for each in self.holders
+        )
 
     @property
     def show(self) -> str | None:
@@ -187,7 +205,7 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
         )
 
 
-def _has_rules(holder: GatewayKey | GatewayRoute) -> bool:
+def _has_rules(holder: Holder) -> bool:
     return bool(holder.thinking != _NO_RULES or holder.budget or holder.limit)
 
 
@@ -270,12 +288,17 @@ async def parse_locally(
     is_wrapped = plain is not sent_http
     if is_wrapped:  # all that looks into the request sees what the service will get
         call = replace(call, http=plain)
-    stored = await resolve_stored(gateway, call.http, service, client=call.requester.id)
+    stored = await _resolve(gateway, call, service)
+    if stored.own is not None:
+        call = replace(call, http=stored.own)
     http = stored.http
     if is_wrapped or gateway.hooks:  # a hook may change what it is shown, so it gets its own
         parsed = service.parse(sent_http if is_wrapped else http)
     else:
         parsed = parse_known(gateway.conversations, service, http, client=call.requester.id)
+    if stored.said is not None and service.kept_responses is not None:
+        context = service.kept_responses.note(parsed.context, stored.said)
+        parsed = replace(parsed, context=context)
     await give_way(http.body)
     resolved = route(gateway, call, parsed)
     purpose = recognise_purpose(call.http, parsed.request)
@@ -283,6 +306,12 @@ async def parse_locally(
         purpose, resolved = find_rule(gateway.routing, purpose, resolved, call.requester.key)
     level = read_level(call, parsed, resolved)  # ``make_attempt`` applies the rules of each model
     sent = as_functions(service, parsed.request, resolved.entries)
+    conversation = find_conversation(
+        call.http, parsed.request, service, client=call.requester.id, entries=resolved.entries
+    )
+    if conversation is not None:
+        known = gateway.memory.find_known(conversation.keys.values())
+        conversation = conversation.with_found(known)
     past = await restore(gateway, replace(call, http=http), sent)
     request = as_functions(service, past.request, resolved.entries)  # now their makers are known
     routed = RoutedRequest(
@@ -299,11 +328,43 @@ async def parse_locally(
         is_wrapped=is_wrapped,
         purpose=purpose,
         unread=past.unread,
+        conversation=conversation,
     )
     _check_presets(routed)
     if routed.is_limited:
         check_repeated(call.http.body, service.passthrough.hosted)
     return _leave_out_unknown(routed)
+
+
+def find_store(gateway: GatewayContext, call: ClientRequest) -> KeptStore | None:
+    """Return the store in which a client finds its answers; None if none are kept."""
+    return gateway.kept if call.local is None else LayeredStore(call.local, gateway.kept)
+
+
+async def _resolve(
+    gateway: GatewayContext, call: ClientRequest, service: Service[Json]
+) -> StoredContent:
+    client, store = call.requester.id, find_store(gateway, call)
+    if store is None or service.kept_responses is None:
+        return await resolve_stored(gateway, call.http, service, client=client)
+    return await resolve_kept(store, call.http, service, client=client)
+
+
+def is_at_home(routed: RoutedRequest, entry: ModelEntry) -> bool:
+    """Return whether a model's service stores all that a request names by its id."""
+    homes = routed.stored.homes
+    if homes is None:
+        return True
+    own = entry.provider.exact and entry.provider.dialect == routed.call.client_dialect
+    return own and homes == {entry.deployment or entry.provider.name}
+
+
+def address_history(routed: RoutedRequest, entry: ModelEntry) -> RoutedRequest:
+    """Return the request for one model: with its history, unless the model's service has that."""
+    if is_at_home(routed, entry):
+        return routed
+    call = replace(routed.call, http=routed.stored.http)
+    return replace(routed, call=call, stored_level=None)
 
 
 def is_unknown(entry: ModelEntry) -> bool:
@@ -316,8 +377,7 @@ def _leave_out_unknown(routed: RoutedRequest) -> RoutedRequest:
 
     Raises PermissionDenied if no other is left: a cap must not fail open.
     """
-    holders = (routed.resolved.route, routed.call.requester.key)
-    bounds = any(each is not None and each.thinking.binds for each in holders)
+    bounds = any(each.thinking.binds for each in routed.holders)
     if not bounds or not any(map(is_unknown, routed.resolved.entries)):
         return routed
     known = tuple(entry for entry in routed.resolved.entries if not is_unknown(entry))
@@ -396,7 +456,7 @@ async def restore(
     memo = gateway.conversations
     turns = split_turns(request.messages, memo)
     keys = cache_keys(request, client=client, turns=turns, memo=memo)
-    known = {**gateway.memory.known(keys), **(found or {})} if keys else {}
+    known = {**gateway.memory.find_known(keys), **(found or {})} if keys else {}
     await give_way(call.http.body)
     withheld: list[str] = []
     restored = restore_history(
