@@ -121,7 +121,7 @@ class Replica:
         recent = time.perf_counter() - TURN
         last = (each for other, each in self._last.items() if other != self.number)
         earlier = [name for name, since in last if since < recent][:1]
-        if shared.memory.known(earlier):
+        if shared.memory.find_known(earlier):
             earlier = []  # this replica has continued it before
         id = f"{self.number}-{number}"
         uses = [QuotaUse(each, RESERVED[each.unit]) for each in self._quotas[number % KEYS]]

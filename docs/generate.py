@@ -434,6 +434,18 @@ def clients() -> str:
     return table(["client", "command", "settings", "install with"], rows)
 
 
+def signatures() -> str:
+    """Return what the signatures of each provider are bound to, with the source."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for provider in load_catalog().catalog.providers.values():
+        fact = provider.signatures
+        groups.setdefault((fact.bound_to, fact.source), []).append(f"`{provider.name}`")
+    order = ("organisation", "region", "cloud", "none")
+    found = sorted(groups.items(), key=lambda each: (order.index(each[0][0]), each[1]))
+    rows = [[bound_to, " ".join(names), source] for (bound_to, source), names in found]
+    return table(["bound to", "signatures of", "source"], rows)
+
+
 def pairs() -> str:
     """Return which features of a request each API dialect supports."""
     tried = runpy.run_path(str(ROOT / "docs" / "pairs.py"))
@@ -491,6 +503,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "scenarios": scenarios,
     "clients": clients,
     "endpoints": endpoints,
+    "signatures": signatures,
     "pairs": pairs,
     "agreement": agreement,
     "disagreements": disagreements,

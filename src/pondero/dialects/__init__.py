@@ -1,6 +1,7 @@
 """One package for each dialect: how we call the API, and how its service behaves."""
 
 from .answer_fields import AnswerFields, AnswerOption, AnswerOptions
+from .conversation_marks import ConversationMarks
 from .dialect import (
     AcceptedRequest,
     AnswerContext,
@@ -88,6 +89,7 @@ from .prompt_cache import (
     find_cache_rules,
     load_cache_rules,
 )
+from .rate_limits import LimitNames, LimitUnit, RateLimit, RateLimitHeaders
 from .registry import COMMON, NAMES, get_dialect, guess_dialect
 from .schema_rules import OutputSupport, SchemaRules, ToolRules
 from .tool_forms import read_function
@@ -112,6 +114,7 @@ __all__ = [
     "Caller",
     "Continuation",
     "ConversationFacts",
+    "ConversationMarks",
     "DepthPlaces",
     "Dialect",
     "EarlierAnswer",
@@ -130,6 +133,8 @@ __all__ = [
     "KeptResponses",
     "Layer",
     "LevelTurns",
+    "LimitNames",
+    "LimitUnit",
     "MatchScore",
     "MediaRules",
     "MissReason",
@@ -146,6 +151,8 @@ __all__ = [
     "PromptCount",
     "PromptPrefix",
     "Quirks",
+    "RateLimit",
+    "RateLimitHeaders",
     "Rejected",
     "Repair",
     "ReplayIssue",

@@ -12,6 +12,7 @@ from pondero.errors import BadConfig
 from pondero.gateway.config.examples import EXAMPLES
 from pondero.gateway.config.model import (
     AlertsConfig,
+    Deployment,
     GatewayConfig,
     GatewayKey,
     GatewayRoute,
@@ -23,6 +24,7 @@ from pondero.gateway.config.model import (
     ResponsesConfig,
     RuleMatch,
     ServerConfig,
+    SignInConfig,
     SpendBudget,
     is_loopback,
 )
@@ -221,6 +223,8 @@ def test_the_cure_of_every_setting_is_known():
         RuleMatch,
         AlertsConfig,
         ResponsesConfig,
+        Deployment,
+        SignInConfig,
         HookConfig,
     )
     fields = {field for kind in kinds for field in kind.__struct_fields__}

@@ -340,5 +340,5 @@ def test_a_prompt_that_is_counted_passes_the_hooks_too():
 
 
 def test_without_hooks_nothing_of_them_is_run(monkeypatch):
-    monkeypatch.setattr("pondero.gateway.requests.pipeline.show_to_hooks", None)
+    monkeypatch.setattr("pondero.gateway.requests.lookup.show_to_hooks", None)
     assert _ask(Gate()).status == 200

@@ -9,8 +9,17 @@ from hypothesis import strategies as st
 
 from pondero.canon import HttpRequest
 from pondero.dialects import NAMES, Rejected, get_dialect
+from pondero.gateway.requests import known_turns
 from pondero.gateway.requests.known_turns import parse_known
 from pondero.gateway.state.conversation_memo import ConversationMemo
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _any_size():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(known_turns, "SHORT_BODY", 0)
+        yield
+
 
 CALL = {"path": "/a", "lines": [1, 2]}
 TEXT = '{"path":"/a","lines":[1, 2]}'

@@ -17,7 +17,7 @@ from pondero.gateway.state.answer_cache import LocalAnswerCache
 class _Forgetful(LocalAnswerCache):
     """An answer cache that has forgotten all."""
 
-    def known(self, keys: Any) -> dict[str, bytes]:
+    def find_known(self, keys: Any) -> dict[str, bytes]:
         return {}
 
 

@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from ...canon import AdjustmentNote, Assembler, Event, PartStart, Reply, iter_events
 from ...errors import PonderoError
-from ...exchange import Emit, flow, list_keys
+from ...exchange import Emit, Retry, flow, list_keys
 from ...transport import AsyncShell
+from ..deployments.account_transport import AccountTransport
 from ..hooks.bounded_call import FAILED
 from ..hooks.chain import HookedAnswer, note_failures
 from ..levels.level_rules import show_sent
@@ -24,7 +25,7 @@ from ..requests.errors import SHUTDOWN, add_response_headers, describe_reason, w
 from ..requests.kept_answers import AnswerKeeper
 from ..requests.kept_items import KeptItemRecorder
 from ..requests.routed_request import RoutedRequest
-from ..requests.stored_ids import GivenIdRecorder
+from ..requests.stored_ids import GivenIdRecorder, name_home
 from ..server.context import GatewayContext
 from ..signatures.restore import cache_items
 from .exhaustion import EXHAUSTED, asks_again, make_retry
@@ -33,6 +34,7 @@ from .key_filter import KeyFilter
 from .response_writer import ResponseWriter
 
 _LONGEST_HEADER = 2_000
+_ONCE = Retry(attempts=1)
 
 
 async def deliver(
@@ -48,13 +50,15 @@ async def deliver(
     delivery.note_plan()
     steps = flow(
         exchange,
-        retry=gateway.retry(routed.resolved.route),
+        # Another deployment of the same model is the better retry.
+        retry=gateway.retry(routed.resolved.route) if attempt.turn.is_last else _ONCE,
         jitter=gateway.jitter,
         learn=partial(gateway.learn, exchange),
         begun=delivery.note_begun,
     )
     timeouts = gateway.timeouts if stream else gateway.timeouts.whole()
-    shell = AsyncShell(steps, delivery.transport, timeouts)
+    account = _make_account(delivery)
+    shell = AsyncShell(steps, account or delivery.transport, timeouts)
     try:
         reply = await (
             delivery.stream(delivery.show_to_hooks(shell)) if stream else delivery.read(shell)
@@ -64,7 +68,24 @@ async def deliver(
     finally:
         writer.is_ending = bool  # the method would keep the delivery, which keeps the writer
         await shell.aclose()
+        if account is not None:
+            account.release()
         await delivery.remember()  # also after a stream that broke off
+
+
+def _make_account(delivery: "_Delivery") -> AccountTransport | None:
+    """Return what keeps the limits of an attempt's deployment; None if it has none."""
+    attempt = delivery.attempt
+    if not attempt.entry.deployment:
+        return None
+    return AccountTransport(
+        delivery.gateway,
+        delivery.transport,
+        delivery.routed,
+        attempt.entry,
+        attempt.exchange.plan,
+        patience=attempt.turn.patience,
+    )
 
 
 async def deliver_own(
@@ -154,7 +175,7 @@ class _Delivery:
         self.record = record
         exchange = attempt.exchange
         self._converter = attempt.path.convert(routed, exchange, gateway.transport_for(exchange))
-        home = attempt.entry.id if attempt.path.keeps_ids else None
+        home = name_home(attempt.entry) if attempt.path.keeps_ids else None
         self._given_ids = GivenIdRecorder(gateway, routed, exchange, home=home)
         client = routed.call.requester.id
         self._filter = KeyFilter(list_keys(exchange.http))
@@ -162,7 +183,7 @@ class _Delivery:
             gateway,
             routed,
             KeyFilter(list_keys(exchange.http)),
-            home=attempt.entry.id if attempt.path.stores else "",
+            home=name_home(attempt.entry) if attempt.path.stores else "",
         )
         self._kept_items: KeptItemRecorder | AnswerKeeper = self._keeper
         if not self._keeper.is_active:
@@ -337,6 +358,8 @@ class _Delivery:
             "x-pondero-model": attempt.entry.id,
             "x-pondero-thinking": attempt.level.header(plan),
         }
+        if attempt.entry.deployment:
+            headers["x-pondero-deployment"] = attempt.entry.deployment
         if self._hook is not None:
             planned = []
             headers = {"x-pondero-id": self.routed.call.id, "x-pondero-hook": self._hook}
@@ -362,6 +385,8 @@ class _Delivery:
                 turns=routed.turns,
             )
             items = {**of_answer, **items}  # of equal answers, the first is kept
+        if routed.conversation is not None:
+            items |= routed.conversation.list_changes(self.attempt.entry)
         self._entries = items
         if isinstance(self._kept_items, KeptItemRecorder):
             self._entries = {**items, **self._kept_items.list_entries(self._find_prompt)}

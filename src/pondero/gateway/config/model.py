@@ -27,8 +27,18 @@ Count = Annotated[int, Meta(ge=1)]
 MOST_COST = 1e9
 """Maximum dollars of a budget; the counters are whole numbers of a billionth."""
 Amount = Annotated[float, Meta(gt=0, le=MOST_COST)]
+Weight = Annotated[float, Meta(gt=0, le=1e6)]
 Seconds = Annotated[float, Meta(ge=0, le=10 * 365 * 86_400)]
 _YEARS = range(2000, 9999)  # of an expiry: every time zone can show it
+
+Share = Annotated[float, Meta(gt=0, le=1)]
+
+ALERT_KINDS = (
+    *("dial_deaf", "thinks_though_off", "exhausted"),
+    *("budget_nearly_used", "budget_used_up", "breaker_open", "upstream_failing"),
+    *("key_expires", "state_away", "ledger_away"),
+)
+"""The kinds of alerts."""
 
 MAIN = "main"
 """The purpose of a request that nothing else is known of: the conversation itself."""
@@ -77,13 +87,18 @@ class RateLimitRule(Struct, frozen=True, forbid_unknown_fields=True):
         return self.requests is not None or self.tokens is not None
 
 
+Balance = Literal["sticky", "order", "spread"]
+"""``sticky``: a conversation stays where it is; ``order``: one after another."""
+
+
 class GatewayRoute(Struct, frozen=True, forbid_unknown_fields=True):
     """The models for requests whose model name matches ``match``, a name or a glob.
 
     ``to``: models in order of preference; ``retries``: per model, before the next. ``strict``:
     reject a request instead of adjusting it. ``show``: where the Chat API puts thinking. ``budget``
     and ``limit`` apply to all requests on this route together. ``on_exhausted``: whether an answer
-    that is all thinking is asked for again, with more room or one level lower.
+    that is all thinking is asked for again, with more room or one level lower. ``balance``: how
+    requests are shared by several deployments of one model.
     """
 
     match: Annotated[str, Meta(min_length=1)]
@@ -95,6 +110,7 @@ class GatewayRoute(Struct, frozen=True, forbid_unknown_fields=True):
     budget: SpendBudget | None = None
     limit: RateLimitRule | None = None
     on_exhausted: Literal["retry", "tell"] = "tell"
+    balance: Balance = "sticky"
 
 
 class RuleMatch(Struct, frozen=True, forbid_unknown_fields=True):
@@ -131,6 +147,33 @@ class ProviderOverride(Struct, frozen=True, forbid_unknown_fields=True):
     key: str | None = None
 
 
+class Deployment(Struct, frozen=True, forbid_unknown_fields=True):
+    """One of several accounts, regions or machines that serve a provider's models.
+
+    ``key`` is a reference, and ``url`` an address, in place of the provider's usual ones. New
+    conversations are shared in proportion to ``weight``. ``limit`` is what the account has.
+    """
+
+    name: str
+    provider: str
+    key: str | None = None
+    url: str | None = None
+    weight: Weight = 1.0
+    limit: RateLimitRule | None = None
+
+
+class GatewayGroup(Struct, frozen=True, forbid_unknown_fields=True):
+    """Keys with common rules: all of them together may use what ``budget`` and ``limit`` say.
+
+    The rules of a group hold in addition to those of each key.
+    """
+
+    name: Annotated[str, Meta(min_length=1)]
+    thinking: LevelRules = LevelRules()
+    budget: SpendBudget | None = None
+    limit: RateLimitRule | None = None
+
+
 class GatewayKey(Struct, frozen=True, forbid_unknown_fields=True):
     """A client's key. ``models``: names and globs it may request; empty means all.
 
@@ -138,6 +181,7 @@ class GatewayKey(Struct, frozen=True, forbid_unknown_fields=True):
     ``metrics``. At ``expires`` it ends. ``account_state``: it may name what the provider's account
     stores (conversations, prompts, answers to other keys). ``endpoints``: what it may use besides
     conversations; None: all but those that could pass its rules.
+    ``group``: the name of its group, whose rules hold too.
     """
 
     name: Annotated[str, Meta(min_length=1)]
@@ -152,6 +196,7 @@ class GatewayKey(Struct, frozen=True, forbid_unknown_fields=True):
     expires: Annotated[datetime, Meta(tz=True)] | None = None
     account_state: bool = False
     endpoints: tuple[str, ...] | None = None
+    group: str | None = None
 
 
 class EndpointRoute(Struct, frozen=True, forbid_unknown_fields=True):
@@ -213,9 +258,39 @@ class ResponsesConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AlertsConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where alarms about the dial are sent: an address, or a reference to one."""
+    """Where alerts are sent, and from which shares on there is one.
+
+    ``webhook``: an address, or a reference to one; ``secret``: a reference to what signs them.
+    ``kinds``: those that are sent; empty means all. ``budget_share``: of a budget;
+    ``error_share``: of the requests to a model. ``expiry_days``: before a key expires.
+    """
 
     webhook: str | None = None
+    secret: str | None = None
+    kinds: tuple[str, ...] = ()
+    budget_share: Share = 0.8
+    error_share: Share = 0.1
+    expiry_days: Annotated[float, Meta(ge=0, le=3650)] = 7
+
+
+class SignInConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Who may sign in to the console, at which identity provider (OpenID Connect).
+
+    ``public_url``: the address at which browsers reach the gateway. ``role_claim``: the steps to
+    the claim whose values ``admins`` and ``viewers`` name. ``client_secret`` is a reference.
+    ``session_seconds``: how long a session lasts; without it, as long as the ID token.
+    """
+
+    issuer: str
+    client_id: Annotated[str, Meta(min_length=1)]
+    public_url: str
+    admins: tuple[str, ...] = ()
+    viewers: tuple[str, ...] = ()
+    role_claim: Annotated[tuple[str, ...], Meta(min_length=1)] = ("groups",)
+    client_secret: str | None = None
+    scopes: tuple[str, ...] = ("openid", "profile", "email")
+    label: str = ""
+    session_seconds: Annotated[float, Meta(ge=60, le=7 * 86_400)] | None = None
 
 
 class HookConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -246,6 +321,7 @@ class GatewayConfig(Struct, frozen=True):
     routes: tuple[GatewayRoute, ...] = ()
     providers: Mapping[str, ProviderOverride] = {}
     keys: tuple[GatewayKey, ...] = ()
+    groups: tuple[GatewayGroup, ...] = ()
     path: Path | None = None
     open: frozenset[str] = frozenset()
     private: bool = False
@@ -253,12 +329,18 @@ class GatewayConfig(Struct, frozen=True):
     alerts: AlertsConfig = AlertsConfig()
     responses: ResponsesConfig = ResponsesConfig()
     endpoints: tuple[EndpointRoute, ...] = ()
+    deployments: tuple[Deployment, ...] = ()
+    sign_in: SignInConfig | None = None
     hooks: tuple[HookConfig, ...] = ()
 
     @property
     def is_exposed(self) -> bool:
         """Return whether other machines could send requests without a key."""
         return not self.keys and not is_loopback(self.server.host)
+
+    def find_group(self, name: str) -> GatewayGroup | None:
+        """Return the group of this name; None if there is none."""
+        return next((each for each in self.groups if each.name == name), None)
 
 
 @lru_cache(maxsize=64)  # every request of a gateway without keys asks for its host
@@ -272,12 +354,12 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def find_name_problem(name: str) -> str | None:
-    """Return why a key may not have this name; None if it may."""
+def find_name_problem(name: str, holder: str = "key") -> str | None:
+    """Return why a key, or something else, may not have this name; None if it may."""
     if len(name) > LONGEST_KEY_NAME:
-        return f"a key's name may have {LONGEST_KEY_NAME} characters"
+        return f"a {holder}'s name may have {LONGEST_KEY_NAME} characters"
     if not name.strip() or not name.isprintable():
-        return "a key's name must be printable, in one line, and say whose it is"
+        return f"a {holder}'s name must be printable, in one line, and say whose it is"
     return None
 
 

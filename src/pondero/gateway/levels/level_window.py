@@ -80,7 +80,7 @@ async def keep_level_window(
     return await finish_level_window(gateway, begin_level_window(gateway, routed, attempt))
 
 
-class LevelWindow(Struct, frozen=True):
+class LevelReading(Struct, frozen=True):
     """An attempt whose earlier levels are being read; without ``sent``, it is ready.
 
     ``keys`` are those of the conversation after each of its last turns, the newest last.
@@ -95,28 +95,28 @@ class LevelWindow(Struct, frozen=True):
 
 def begin_level_window(
     gateway: GatewayContext, routed: RoutedRequest, attempt: Attempt
-) -> LevelWindow:
+) -> LevelReading:
     """Begin to read the levels of a conversation, with the other commands of this step."""
     entry, http = attempt.entry, attempt.exchange.http
     form = get_dialect(entry.provider.dialect).caller().level_turns
     if form is None or not entry.takes_level_turns or (sent := _read(http.body, entry)) is None:
-        return LevelWindow(attempt)
+        return LevelReading(attempt)
     if routed.stored_level is not None:  # only some of the turns are in this request
         ready = attempt if sent.own else _restate(routed.stored_level, sent, form, attempt)
-        return LevelWindow(ready)
+        return LevelReading(ready)
     owner = f"{routed.call.requester.id}\n{entry.id}"
     keys = tuple(_list_keys(sent.turns, owner, gateway.conversations))
     reading = gateway.memory.begin(keys[:-1], latest=True) if len(keys) > 1 else None
-    return LevelWindow(attempt, sent, form, keys, reading)
+    return LevelReading(attempt, sent, form, keys, reading)
 
 
-async def finish_level_window(gateway: GatewayContext, window: LevelWindow) -> Attempt:
+async def finish_level_window(gateway: GatewayContext, window: LevelReading) -> Attempt:
     """Return the attempt with its levels in their places; its answer stores what they are now."""
     attempt, sent, form = window.attempt, window.sent, window.form
     if sent is None or form is None:
         return attempt
     earlier = window.keys[:-1]  # the same turns again, with another level, are another conversation
-    found = gateway.memory.known(earlier) if window.reading is None else await window.reading
+    found = gateway.memory.find_known(earlier) if window.reading is None else await window.reading
     known = next((found[key] for key in reversed(earlier) if key in found), None)
     before = None if known is None else _STATED.decode(known)
     if sent.own and (before is None or not (before.updates or before.unbound[1])):

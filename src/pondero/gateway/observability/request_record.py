@@ -21,6 +21,7 @@ class RequestRecord:
             "id": call.id,
             "at": gateway.now(),
             "key": call.requester.name,
+            "group": call.requester.group.name if call.requester.group is not None else None,
             "front": call.client_dialect,
             "trace": call.http.headers.get("traceparent"),
         }
@@ -32,7 +33,7 @@ class RequestRecord:
         self._is_dropped = False
 
     def drop(self) -> None:
-        """Record nothing: whoever rejects the request does that."""
+        """Record nothing: a rejection by the key is recorded elsewhere."""
         self._is_dropped = True
 
     def admit(self, admission: Admission) -> None:

@@ -1,4 +1,4 @@
-"""Admits a request under the quotas of its key and its route.
+"""Admits a request under the quotas of its key, its key's group and its route.
 
 Until ``settle`` the most it can use is reserved: the estimated prompt plus a quarter, and all
 tokens the model may write. If a budget does not cover that, the output limit is lowered until it
@@ -45,7 +45,7 @@ from .usage_meter import Figures
 USEFUL_ANSWER = 1_024
 """Tokens beyond the least thinking: if a budget has room for fewer, the request is rejected."""
 TOKENS_PER_BYTE = 0.3
-"""The tokens for which a byte of a cached answer stands before it is read, for its reservation."""
+"""The tokens that are reserved for a byte of a cached answer until it is read."""
 _MANY = 10_000  # tokens, for the price of one
 _TRIES = 3  # others may take what is left meanwhile
 _WORDS: Mapping[Unit, str] = {
@@ -133,7 +133,7 @@ async def plan_admission(routed: RoutedRequest) -> AdmissionPlan:
     Raises PermissionDenied; BadParameter for an answer in the background, whose use could not be
     counted.
     """
-    quotas = find_quotas(routed.call.requester.key, routed.resolved.route)
+    quotas = find_quotas(*reversed(routed.holders))
     if not quotas:
         return AdmissionPlan(_Need(routed, _NOTHING), ())
     units = {bound.unit for bound in quotas}
@@ -142,8 +142,8 @@ async def plan_admission(routed: RoutedRequest) -> AdmissionPlan:
     else:
         if (field := find_background(routed)) is not None:
             message = (
-                f"{field}: an answer in the background cannot be counted, and this key or route "
-                f"has a budget or a token limit; ask without {field}"
+                f"{field}: an answer in the background cannot be counted, and this key, its "
+                f"group or this route has a budget or a token limit; ask without {field}"
             )
             raise BadParameter(message)
         await give_way(routed.call.http.body)
@@ -196,6 +196,8 @@ async def continue_admission(
     tries = 1
     while full is not None:
         if full.bound.rolling or tries == _TRIES:
+            if not full.bound.rolling:
+                gateway.spent[full.bound.name] = gateway.now()
             raise make_quota_error(full, gateway.now())
         need = await _lower_need(gateway, need, quotas)
         uses = _list_uses(need, quotas)
@@ -329,6 +331,8 @@ async def _lower_need(gateway: GatewayContext, need: _Need, quotas: Sequence[Quo
 def _reject_short(gateway: GatewayContext, need: _Need, quota: Quota, room: int) -> ServiceError:
     amount = need.amounts[quota.unit]
     full = QuotaShortfall(quota, quota.most - room, amount, _wait(gateway, quota))
+    if amount <= quota.most:  # else this request alone is too large
+        gateway.spent[quota.name] = gateway.now()
     if quota.unit == "thinking_tokens":
         return make_quota_error(full, gateway.now())
     cures = describe_tools(need.routed), describe_unseen(need.routed)

@@ -12,7 +12,13 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ..config.model import GatewayKey, GatewayRoute, RateLimitRule, SpendBudget
+from ..config.model import (
+    GatewayGroup,
+    GatewayKey,
+    GatewayRoute,
+    RateLimitRule,
+    SpendBudget,
+)
 
 BILLION = 1_000_000_000
 SLOTS = 50
@@ -106,14 +112,24 @@ def _find_month(day: int) -> tuple[int, int]:
 _CALENDAR = {"hour": _hour, "day": _day, "week": _week, "month": _month}
 
 
-def find_quotas(key: GatewayKey | None, route: GatewayRoute | None) -> Sequence[Quota]:
-    """Return the quotas for the requests of a key on a route."""
+Holder = GatewayKey | GatewayGroup | GatewayRoute
+"""What has rules and quotas of its own."""
+
+
+def find_quotas(*holders: Holder | None) -> Sequence[Quota]:
+    """Return the quotas of a request with these holders: its key, its key's group, its route."""
     found: list[Quota] = []
-    if key is not None and (key.limit is not None or key.budget is not None):
-        found += _list_quotas(f"key {key.name}", key.limit, key.budget)
-    if route is not None and (route.limit is not None or route.budget is not None):
-        found += _list_quotas(f"route {route.match}", route.limit, route.budget)
+    for each in holders:
+        if each is not None and (each.limit is not None or each.budget is not None):
+            found += _list_quotas(_name_holder(each), each.limit, each.budget)
     return found
+
+
+def _name_holder(holder: Holder) -> str:
+    if isinstance(holder, GatewayRoute):
+        return f"route {holder.match}"
+    kind = "group" if isinstance(holder, GatewayGroup) else "key"
+    return f"{kind} {holder.name}"
 
 
 @lru_cache(maxsize=1024)

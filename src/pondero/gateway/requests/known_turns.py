@@ -21,6 +21,8 @@ _TURNS = get_decoder(list[Raw])
 _SHORT = 16  # bytes of a field that may be null or empty, on which other fields depend
 _KEPT = 3  # ends of one request: clients move a mark over their last turns
 _LEAST = 4  # turns that are worth the while
+SHORT_BODY = 4_096
+"""Bytes of a request that is read sooner than looked up."""
 
 
 class _SentTurns(Struct, frozen=True):
@@ -42,7 +44,7 @@ def parse_known(
     memo: ConversationMemo, service: Service[Json], http: HttpRequest, *, client: str
 ) -> ParsedRequest[Json]:
     """Return what ``service.parse`` returns; raises what it raises."""
-    form = service.turn_form
+    form = service.turn_form if len(http.body) >= SHORT_BODY else None
     sent = None if form is None else _split(http, form, client)
     if form is None or sent is None:
         return service.parse(http)

@@ -14,7 +14,8 @@ from ...canon import Json
 from ...catalog import ModelEntry
 from ...dialects import Rejected, Service
 from ...errors import PonderoError
-from ..levels.level_window import LevelWindow, begin_level_window
+from ..deployments.accounts import ModelTurn
+from ..levels.level_window import LevelReading, begin_level_window
 from ..quotas.admission import (
     Admission,
     admit,
@@ -42,23 +43,23 @@ class ReadyAttempt(Struct, frozen=True):
 
     routed: RoutedRequest
     entry: ModelEntry
-    window: LevelWindow
+    window: LevelReading
 
 
-class Lookup(Struct, frozen=True):
+class AdmittedRequest(Struct, frozen=True):
     """A request that may be sent."""
 
     routed: RoutedRequest
     admission: Admission
     ready: ReadyAttempt | None = None
 
-    def begin_window(self, gateway: GatewayContext, entry: ModelEntry) -> LevelWindow:
+    def begin_window(self, gateway: GatewayContext, turn: ModelTurn) -> LevelReading:
         """Return the attempt to ask a model, whose earlier levels are being read."""
         ready = self.ready
-        if ready is not None and ready.entry is entry and ready.routed is self.routed:
+        if ready is not None and ready.entry is turn.entry and ready.routed is self.routed:
             return ready.window
-        aimed = address_history(self.routed, entry)
-        return begin_level_window(gateway, aimed, make_attempt(gateway, aimed, entry))
+        aimed = address_history(self.routed, turn.entry)
+        return begin_level_window(gateway, aimed, make_attempt(gateway, aimed, turn.entry, turn))
 
 
 async def look_up(
@@ -67,11 +68,11 @@ async def look_up(
     service: Service[Json],
     *,
     note: Callable[[RoutedRequest], None],
-) -> Lookup:
+) -> AdmittedRequest:
     """Parse a request and return it with its reservation; ``note`` is told what was parsed.
 
-    Raises PonderoError, Rejected and RecursionError; AccessDenied and RequesterChanged first, since
-    the request may be of somebody who may not ask any more.
+    Raises PonderoError, Rejected and RecursionError; AccessDenied and RequesterChange first, since
+    the key may not be valid any more.
     """
     check = RequesterCheck(gateway, call.http, call.requester, call.keys)
     try:
@@ -85,7 +86,9 @@ async def look_up(
         raise
 
 
-async def _look_up(gateway: GatewayContext, routed: RoutedRequest, check: RequesterCheck) -> Lookup:
+async def _look_up(
+    gateway: GatewayContext, routed: RoutedRequest, check: RequesterCheck
+) -> AdmittedRequest:
     if (owners := begin_owners(gateway, routed)) is not None:
         check.begin()
     # What is stored may set a level, on which the reservation depends.
@@ -111,12 +114,12 @@ async def _look_up(gateway: GatewayContext, routed: RoutedRequest, check: Reques
         if full is None:
             Admission(gateway, plan.routed.call.id, plan.uses).release()
         raise
-    return Lookup(*admitted, ready)
+    return AdmittedRequest(*admitted, ready)
 
 
 async def _look_up_in_turn(
     gateway: GatewayContext, routed: RoutedRequest, check: RequesterCheck
-) -> Lookup:
+) -> AdmittedRequest:
     """Read first and reserve then: hooks see whole requests, and may change what is reserved."""
     check.begin()
     unread = routed.unread
@@ -130,8 +133,8 @@ async def _look_up_in_turn(
     if gateway.hooks:
         routed = await show_to_hooks(gateway, routed)
         if routed.hooked is not None and routed.hooked.answer is not None:
-            return Lookup(routed, Admission(gateway, routed.call.id, ()))
-    return Lookup(*await admit(gateway, routed))
+            return AdmittedRequest(routed, Admission(gateway, routed.call.id, ()))
+    return AdmittedRequest(*await admit(gateway, routed))
 
 
 async def _read_again(
@@ -153,6 +156,8 @@ async def _read_again(
 
 def _make_ready(gateway: GatewayContext, routed: RoutedRequest) -> ReadyAttempt | None:
     """Return the attempt to ask the first model, if levels of its conversation have to be read."""
+    if routed.conversation is not None:  # which of several deployments is asked is not known yet
+        return None
     entry = gateway.sort_models(routed.resolved.entries, routed.request.messages)[0]
     if not entry.takes_level_turns or not routed.turns:
         return None

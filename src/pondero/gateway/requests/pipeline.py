@@ -14,6 +14,7 @@ from ...errors import Overloaded, PonderoError, ServiceError
 from ...exchange import is_deployment_fault, is_fallback_error
 from ..answers.delivery import deliver, deliver_own
 from ..answers.response_writer import ResponseWriter
+from ..deployments.accounts import AccountFull, ModelTurn, find_soonest
 from ..levels.level_window import finish_level_window
 from ..observability.request_record import RequestRecord
 from ..server.context import GatewayContext
@@ -21,9 +22,9 @@ from ..state.breakers import REST
 from .background import begin_run, check_room, show_run
 from .errors import SHUTDOWN, add_response_headers, describe_reason, write_error
 from .long_bodies import give_way
-from .lookup import Lookup, look_up
+from .lookup import AdmittedRequest, look_up
 from .request_id import HEADER
-from .requester import AccessDenied, RequesterChanged
+from .requester import AccessDenied, RequesterChange
 from .routed_request import ClientRequest, RoutedRequest, address_history
 from .translation import make_reply_context
 
@@ -34,7 +35,7 @@ async def answer_request(
     """Answer one conversation; errors are written too, except AccessDenied, which is raised."""
     try:
         await _answer(gateway, call, writer)
-    except RequesterChanged as changed:
+    except RequesterChange as changed:
         call = replace(call, requester=changed.requester, keys=None)
         await _answer(gateway, call, writer)
 
@@ -53,7 +54,7 @@ async def _answer(gateway: GatewayContext, call: ClientRequest, writer: Response
             shown = partial(show_run, gateway, found.routed, run)
         else:
             await _write_answer(gateway, found, writer, record)
-    except (AccessDenied, RequesterChanged):
+    except (AccessDenied, RequesterChange):
         record.drop()
         raise
     except BaseException as error:
@@ -67,7 +68,7 @@ async def _answer(gateway: GatewayContext, call: ClientRequest, writer: Response
 
 
 async def _write_answer(
-    gateway: GatewayContext, found: Lookup, writer: ResponseWriter, record: RequestRecord
+    gateway: GatewayContext, found: AdmittedRequest, writer: ResponseWriter, record: RequestRecord
 ) -> None:
     """Write the answer of a hook, or of the first model that gives one."""
     if found.routed.hooked is not None and found.routed.hooked.answer is not None:
@@ -77,7 +78,7 @@ async def _write_answer(
 
 
 async def _answer_later(
-    gateway: GatewayContext, found: Lookup, record: RequestRecord, writer: ResponseWriter
+    gateway: GatewayContext, found: AdmittedRequest, record: RequestRecord, writer: ResponseWriter
 ) -> None:
     """Answer a conversation whose client does not wait for it."""
     call, service = found.routed.call, found.routed.service
@@ -131,43 +132,68 @@ async def _write_shutdown(
 
 
 async def _attempt_in_order(
-    gateway: GatewayContext, found: Lookup, writer: ResponseWriter, record: RequestRecord
+    gateway: GatewayContext, found: AdmittedRequest, writer: ResponseWriter, record: RequestRecord
 ) -> None:
     """Ask the models of a route until one answers; none after the first byte to the client."""
     routed = found.routed
+    resolved = routed.resolved
     failed: PonderoError | None = None
     entry: ModelEntry | None = None
-    entries = gateway.sort_models(routed.resolved.entries, routed.request.messages)
-    for entry in entries:
-        # Without another target a pause gains nothing: the client gets the service's own error.
-        if len(entries) > 1 and await gateway.breakers.is_open(entry.id):
-            resting = f"{entry.id} is resting after failures"
+    turns = gateway.order_models(
+        resolved.route, resolved.entries, routed.request.messages, routed.conversation
+    )
+    # Without another target a pause gains nothing: the client gets the service's own error.
+    has_others = len(turns) > 1
+    full: list[tuple[ModelTurn, AccountFull]] = []
+    while turns:
+        turn = turns.pop(0)
+        entry = turn.entry
+        if has_others and await gateway.breakers.is_open(turn.breaker):
+            resting = f"{turn.breaker} is resting after failures"
             failed = failed or Overloaded(resting, status=503, retry_after=REST)
-            continue
-        record.note(provider=entry.provider.name, model=entry.model)
-        try:
-            await give_way(routed.call.http.body)
-            attempt = await finish_level_window(gateway, found.begin_window(gateway, entry))
-            await give_way(routed.call.http.body)
-            await deliver(gateway, address_history(routed, entry), attempt, writer, record)
-        except PonderoError as error:
-            failed = error.with_traceback(None)  # it would keep this frame, which keeps it
-            await _find_breaker_step(gateway, error)(entry.id)
-            if writer.ended:
-                return
-            if not is_fallback_error(error):
-                break
-        except BaseException:  # the client left, or a defect of ours: no word on the deployment
-            await gateway.breakers.cancel_probe(entry.id)
-            raise
         else:
-            await gateway.breakers.record_success(entry.id)
-            if writer.left:
-                record.note_left()
-            return
+            failed = await _attempt(gateway, found, turn, writer, record)
+            if failed is None or writer.ended:
+                return
+            if not is_fallback_error(failed):
+                break
+            if isinstance(failed, AccountFull):
+                full.append((turn, failed))
+        if not turns and full:  # others may have failed; this one only has to wait
+            turns, full = find_soonest(full), []
     if failed is None:
         raise Overloaded("no model is there to answer", status=503)
     await _write_failure(failed, routed, entry, writer, record)
+
+
+async def _attempt(
+    gateway: GatewayContext,
+    found: AdmittedRequest,
+    turn: ModelTurn,
+    writer: ResponseWriter,
+    record: RequestRecord,
+) -> PonderoError | None:
+    """Ask one model; return why it did not answer, None if it did."""
+    routed, entry, breaker = found.routed, turn.entry, turn.breaker
+    record.note(
+        provider=entry.provider.name, model=entry.model, deployment=entry.deployment or None
+    )
+    try:
+        await give_way(routed.call.http.body)
+        attempt = await finish_level_window(gateway, found.begin_window(gateway, turn))
+        await give_way(routed.call.http.body)
+        await deliver(gateway, address_history(routed, entry), attempt, writer, record)
+    except PonderoError as error:
+        await _find_breaker_step(gateway, error)(breaker)
+        await gateway.accounts.note_failure(entry, error)
+        return error.with_traceback(None)  # it would keep this frame, which keeps it
+    except BaseException:  # the client left, or a defect of ours: no word on the deployment
+        await gateway.breakers.cancel_probe(breaker)
+        raise
+    await gateway.breakers.record_success(breaker)
+    if writer.left:
+        record.note_left()
+    return None
 
 
 def _find_breaker_step(
@@ -179,7 +205,8 @@ def _find_breaker_step(
     """
     if is_deployment_fault(error):
         return gateway.breakers.record_failure
-    if isinstance(error, ServiceError) and error.status is not None:
+    is_answer = isinstance(error, ServiceError) and error.status is not None
+    if is_answer and not isinstance(error, AccountFull):
         return gateway.breakers.record_success
     return gateway.breakers.cancel_probe
 

@@ -6,12 +6,15 @@ from datetime import UTC
 from functools import lru_cache
 from urllib.parse import parse_qs, urlsplit
 
+from msgspec.structs import replace
+
 from ... import dialects
 from ...canon import HttpRequest
 from ...dialects import COMMON, list_key_protocols
-from ..config.model import GatewayConfig, GatewayKey, is_loopback
+from ..config.model import GatewayConfig, GatewayGroup, GatewayKey, is_loopback
 from ..config.secrets import find_holder
 from ..server.context import GatewayContext, Requester
+from ..state.envelope_secrets import LOCAL
 from ..state.redis_link import SharedStateLost
 
 _LOCAL = Requester()
@@ -44,7 +47,7 @@ async def identify(gateway: GatewayContext, http: HttpRequest) -> Requester:
     return _find_among(gateway, http, await gateway.keys.all())
 
 
-async def recognise(
+async def recognise_requester(
     gateway: GatewayContext, http: HttpRequest
 ) -> tuple[Requester, tuple[GatewayKey, ...] | None]:
     """Return who asks as far as this process knows, and the keys among which it was found.
@@ -59,7 +62,7 @@ async def recognise(
     return await identify(gateway, http), None
 
 
-class RequesterChanged(Exception):
+class RequesterChange(Exception):
     """The key of a requester has other rules by now; ``requester`` has them."""
 
     def __init__(self, requester: Requester) -> None:
@@ -94,7 +97,7 @@ class RequesterCheck:
             self._looking = begin()
 
     async def finish(self) -> None:
-        """Raise AccessDenied or RequesterChanged if the requester is not what it seemed.
+        """Raise AccessDenied or RequesterChange if the requester is not what it seemed.
 
         Raises SharedStateLost as ``identify`` does.
         """
@@ -112,7 +115,7 @@ class RequesterCheck:
             return
         requester = _find_among(self._gateway, self._http, current)
         if requester != self._requester:
-            raise RequesterChanged(requester)
+            raise RequesterChange(requester)
 
 
 def _find_among(
@@ -121,7 +124,21 @@ def _find_among(
     if not keys:
         check_site(http.headers, gateway.config)
     requester = find_requester(http, keys, gateway.now())
-    return Requester(key=requester.key) if gateway.config.private else requester
+    if requester.key is not None and requester.key.group is not None:
+        requester = replace(requester, group=_find_group(requester.key, gateway.config))
+    return replace(requester, id=LOCAL) if gateway.config.private else requester
+
+
+def _find_group(key: GatewayKey, config: GatewayConfig) -> GatewayGroup:
+    """Return the group of a key; raises AccessDenied if its rules are not known any more."""
+    found = config.find_group(key.group or "")
+    if found is None:
+        message = (
+            f"the gateway key {key.name!r} belongs to the group {key.group!r}, which gateway.toml "
+            "does not have; add the group, or change the key"
+        )
+        raise AccessDenied(403, message, key=key.name)
+    return found
 
 
 def find_requester(http: HttpRequest, keys: Sequence[GatewayKey], now: float) -> Requester:

@@ -10,11 +10,13 @@ from ...catalog import ModelEntry
 from ...dialects import ParsedRequest, Service, get_dialect
 from ...errors import PermissionDenied
 from ...thinking import Plan, Policy, RequestParameters
-from ..config.model import GatewayKey, GatewayRoute, LevelRules
+from ..config.model import GatewayKey, LevelRules
 from ..config.routing import ResolvedRoute, allows
+from ..deployments.conversation import Conversation, find_conversation
 from ..hooks.chain import HookedRequest
 from ..levels.level_rules import AppliedLevel, RequestedLevel, parse_requested_level
 from ..purposes.rules import RequestPurpose, find_rule, recognise_purpose
+from ..quotas.quota import Holder
 from ..server.context import GatewayContext, Requester
 from ..signatures.envelope import ClientEnvelopes
 from ..signatures.known_answers import KnownAnswers
@@ -106,7 +108,8 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
     what it is for, and the rule for such requests. ``is_retry``: an earlier answer was all
     thinking; ``lowered_to``: the highest level for this one. ``hooked``: what its hooks made of it,
     if there are any; ``request`` has their changes. ``unread``: what ``read_history`` may restore
-    in addition.
+    in addition. ``conversation``: what keeps it on one of several deployments; None if none of its
+    models has several.
     """
 
     call: ClientRequest
@@ -127,6 +130,7 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
     purpose: RequestPurpose = RequestPurpose()
     lowered_to: str | None = None
     is_retry: bool = False
+    conversation: Conversation | None = None
     hooked: HookedRequest | None = None
     unread: UnreadHistory | None = None
 
@@ -146,20 +150,25 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
         return self.stored.said is not None and self.stored.said.is_background
 
     @property
+    def holders(self) -> tuple[Holder, ...]:
+        """Return whose rules and quotas hold: its route, its key's group, and its key."""
+        requester = self.call.requester
+        every = (self.resolved.route, requester.group, requester.key)
+        return tuple([each for each in every if each is not None])
+
+    @property
     def is_limited(self) -> bool:
         """Return whether its key or route has rules that hold for its models only."""
-        key, route = self.call.requester.key, self.resolved.route
-        if key is not None and (key.models or _has_rules(key)):
-            return True
-        return route is not None and _has_rules(route)
+        key = self.call.requester.key
+        return bool(key is not None and key.models) or any(map(_has_rules, self.holders))
 
     @property
     def limits_models(self) -> bool:
         """Return whether a rule says which models may be asked, or with which levels."""
-        key, route = self.call.requester.key, self.resolved.route
-        if key is not None and (key.models or key.thinking != _NO_RULES):
-            return True
-        return route is not None and route.thinking != _NO_RULES
+        key = self.call.requester.key
+        return bool(key is not None and key.models) or any(
+            each.thinking != _NO_RULES for each in self.holders
+        )
 
     @property
     def show(self) -> str | None:
@@ -196,7 +205,7 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
         )
 
 
-def _has_rules(holder: GatewayKey | GatewayRoute) -> bool:
+def _has_rules(holder: Holder) -> bool:
     return bool(holder.thinking != _NO_RULES or holder.budget or holder.limit)
 
 
@@ -297,7 +306,10 @@ async def parse_locally(
         purpose, resolved = find_rule(gateway.routing, purpose, resolved, call.requester.key)
     level = read_level(call, parsed, resolved)  # ``make_attempt`` applies the rules of each model
     sent = as_functions(service, parsed.request, resolved.entries)
-    past = await restore(gateway, replace(call, http=http), sent)
+    conversation = find_conversation(
+        call.http, parsed.request, service, client=call.requester.id, entries=resolved.entries
+    )
+    past = await restore(gateway, replace(call, http=http), sent, conversation=conversation)
     request = as_functions(service, past.request, resolved.entries)  # now their makers are known
     routed = RoutedRequest(
         call=call,
@@ -313,6 +325,7 @@ async def parse_locally(
         is_wrapped=is_wrapped,
         purpose=purpose,
         unread=past.unread,
+        conversation=past.conversation,
     )
     _check_presets(routed)
     if routed.is_limited:
@@ -340,7 +353,7 @@ def is_at_home(routed: RoutedRequest, entry: ModelEntry) -> bool:
     if homes is None:
         return True
     own = entry.provider.exact and entry.provider.dialect == routed.call.client_dialect
-    return own and homes == {entry.provider.name}
+    return own and homes == {entry.deployment or entry.provider.name}
 
 
 def address_history(routed: RoutedRequest, entry: ModelEntry) -> RoutedRequest:
@@ -361,8 +374,7 @@ def _leave_out_unknown(routed: RoutedRequest) -> RoutedRequest:
 
     Raises PermissionDenied if no other is left: a cap must not fail open.
     """
-    holders = (routed.resolved.route, routed.call.requester.key)
-    bounds = any(each is not None and each.thinking.binds for each in holders)
+    bounds = any(each.thinking.binds for each in routed.holders)
     if not bounds or not any(map(is_unknown, routed.resolved.entries)):
         return routed
     known = tuple(entry for entry in routed.resolved.entries if not is_unknown(entry))
@@ -401,7 +413,13 @@ async def read_history(
     unread = routed.unread
     if unread is None or not found:
         return routed
-    past = await restore(gateway, replace(routed.call, http=unread.http), unread.request, found)
+    past = await restore(
+        gateway,
+        replace(routed.call, http=unread.http),
+        unread.request,
+        found,
+        conversation=routed.conversation,
+    )
     return replace(
         routed,
         request=as_functions(routed.service, past.request, routed.resolved.entries),
@@ -409,14 +427,15 @@ async def read_history(
         envelopes=past.envelopes,
         withheld=past.withheld,
         unread=None,
+        conversation=past.conversation,
     )
 
 
 class RestoredRequest(Struct, frozen=True):
     """A request with its answers restored; ``turns`` are the answers as sent.
 
-    ``envelopes`` are those of the client, for the answer. ``withheld`` and ``unread`` are as in a
-    routed request.
+    ``envelopes`` are those of the client, for the answer. ``withheld``, ``unread`` and
+    ``conversation`` are as in a routed request.
     """
 
     request: Request
@@ -424,6 +443,7 @@ class RestoredRequest(Struct, frozen=True):
     envelopes: ClientEnvelopes
     withheld: tuple[str, ...]
     unread: UnreadHistory | None
+    conversation: Conversation | None
 
 
 async def restore(
@@ -431,6 +451,8 @@ async def restore(
     call: ClientRequest,
     request: Request,
     found: Mapping[str, bytes] | None = None,
+    *,
+    conversation: Conversation | None = None,
 ) -> RestoredRequest:
     """Return the request with its answers restored, from envelopes and the answer cache.
 
@@ -441,8 +463,12 @@ async def restore(
     memo = gateway.conversations
     turns = split_turns(request.messages, memo)
     keys = cache_keys(request, client=client, turns=turns, memo=memo)
-    known = {**gateway.memory.known(keys), **(found or {})} if keys else {}
+    if conversation is not None:
+        keys += conversation.keys.values()
+    known = {**gateway.memory.find_known(keys), **(found or {})} if keys else {}
     await give_way(call.http.body)
+    if conversation is not None:
+        conversation = conversation.with_found(known)
     withheld: list[str] = []
     restored = restore_history(
         request,
@@ -460,4 +486,4 @@ async def restore(
         last = tuple(cache_keys(request, client=client, turns=turns[-1:]))
         newest = () if known.keys() & set(last) else last
         unread = UnreadHistory(missing, call.http, request, newest, bool(known))
-    return RestoredRequest(restored, tuple(turns), envelopes, tuple(withheld), unread)
+    return RestoredRequest(restored, tuple(turns), envelopes, tuple(withheld), unread, conversation)

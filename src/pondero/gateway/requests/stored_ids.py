@@ -10,9 +10,11 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from ...catalog import ModelEntry
 from ...dialects import Rejected, StoredId, StoredIds
 from ...errors import PermissionDenied
 from ...exchange import Exchange
+from ..deployments.stored_homes import stay_at_home
 from ..levels.stated_depth import find_last_level
 from ..server.context import GatewayContext
 from .kept_history import find_unknown
@@ -29,7 +31,8 @@ def begin_owners(
     gateway: GatewayContext, routed: RoutedRequest
 ) -> Awaitable[dict[str, bytes]] | None:
     """Begin to read whose the ids in a request are; None if this process knows it."""
-    keys = _list_owner_keys(routed.stored.named)
+    owners, homes = _list_record_keys(routed)
+    keys = [*owners, *homes]
     return gateway.shared.owners.begin(keys) if keys else None
 
 
@@ -55,7 +58,9 @@ async def check_stored_ids(
     if not any(entry.provider.dialect == dialect for entry in routed.resolved.entries):
         return routed  # no other API is sent such an id
     key = routed.call.requester.key
-    records = await _load_records(gateway, found, reading)
+    records, homes = await _load_records(gateway, routed, reading)
+    if homes:
+        routed = stay_at_home(gateway, routed, homes)
     if key is not None and not key.account_state:
         others = [each for each in found if each.id not in routed.stored.known]
         _check_owners(routed, rules, others, records)
@@ -115,22 +120,30 @@ def _is_plain(each: StoredId) -> bool:
     return each.may_be_dropped or each.is_shared or each.has_content
 
 
-def _list_owner_keys(found: Iterable[StoredId]) -> dict[str, str]:
-    return {make_owner_key(each.id): each.id for each in found if not each.of_account}
+def _list_record_keys(routed: RoutedRequest) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the keys of the owners of ids, and of their homes, if the models have several."""
+    ids = [each.id for each in routed.stored.named if not each.of_account]
+    homes = {_make_home_key(id): id for id in ids} if routed.conversation is not None else {}
+    return {make_owner_key(id): id for id in ids}, homes
 
 
 async def _load_records(
     gateway: GatewayContext,
-    found: Iterable[StoredId],
+    routed: RoutedRequest,
     reading: Awaitable[dict[str, bytes]] | None,
-) -> dict[str, bytes]:
-    """Return the clients whose answers gave these ids, and the levels that those ended with."""
-    keys, all_owners = _list_owner_keys(found), gateway.shared.owners
+) -> tuple[dict[str, bytes], dict[str, str]]:
+    """Return the clients whose answers gave these ids, and the levels that those ended with.
+
+    Also the models that gave them, as routes name these.
+    """
+    owners, places = _list_record_keys(routed)
+    keys, stored = [*owners, *places], gateway.shared.owners
     if reading is not None:
-        owners = {**all_owners.known(keys), **await reading}
+        known = {**stored.find_known(keys), **await reading}
     else:
-        owners = await all_owners.get(keys) if keys else {}
-    return {keys[key]: owner for key, owner in owners.items()}
+        known = await stored.get(keys) if keys else {}
+    homes = {places[key]: _read_home(home).entry for key, home in known.items() if key in places}
+    return {owners[key]: owner for key, owner in known.items() if key in owners}, homes
 
 
 class GivenIdRecorder:
@@ -150,7 +163,11 @@ class GivenIdRecorder:
         rules = routed.service.stored_ids
         has_levels = rules is not None and bool(rules.levels_at)
         level = _describe_level(routed, exchange) if has_levels else b""
-        forwards = rules is not None and rules.forward is not None and home is not None
+        # Of several deployments, only the one that gave an id knows it.
+        is_placed = rules is not None and home is not None and routed.conversation is not None
+        forwards = is_placed or (
+            rules is not None and rules.forward is not None and home is not None
+        )
         needed = (
             forwards
             or routed.call.requester.key is not None
@@ -199,6 +216,11 @@ class GivenIdRecorder:
             await gateway.shared.owners.put(records)
 
 
+def name_home(entry: ModelEntry) -> str:
+    """Return the name of a model that has what its answers' ids name, as routes name it."""
+    return f"{entry.deployment}:{entry.model}" if entry.deployment else entry.id
+
+
 class StoredHome(NamedTuple):
     """Who was given an id, by which model, and under which name of the gateway's."""
 
@@ -211,7 +233,11 @@ async def find_home(gateway: GatewayContext, id: str) -> StoredHome | None:
     """Return where a stored thing is; None if no answer gave its id."""
     key = _make_home_key(id)
     found = (await gateway.shared.owners.get([key])).get(key)
-    return None if found is None else StoredHome(*found.decode().split(_END.decode(), 2))
+    return None if found is None else _read_home(found)
+
+
+def _read_home(record: bytes) -> StoredHome:
+    return StoredHome(*record.decode().split(_END.decode(), 2))
 
 
 def _describe_level(routed: RoutedRequest, exchange: Exchange) -> bytes:

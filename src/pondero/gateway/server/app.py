@@ -12,7 +12,9 @@ from msgspec.structs import replace
 from ...asgi import Message, Receive, Send
 from ...canon import HttpRequest, HttpResponse
 from ...dialects import COMMON, NAMES, find_socket, get_dialect
+from ..admin.alert_watch import AlertWatch
 from ..admin.api import Admin
+from ..admin.api import write_error as write_admin_error
 from ..answers.response_writer import ResponseWriter
 from ..observability.observers import Observers
 from ..observability.receipt import make_id
@@ -38,17 +40,18 @@ from ..requests.realtime import serve_realtime
 from ..requests.request_id import HEADER, name_request
 from ..requests.requester import (
     AccessDenied,
-    RequesterChanged,
+    RequesterChange,
     RequesterCheck,
     check_site,
     guess_dialect,
     identify,
-    recognise,
+    recognise_requester,
 )
 from ..requests.routed_request import ClientRequest
 from ..requests.stored_calls import answer_stored_call
 from ..requests.token_count import count_prompt
 from ..requests.upload_pass import find_uploader
+from ..sign_in.sign_in import SignIn
 from ..state.redis_link import SharedStateLost
 from .arrival import Arrival, find_head_problem
 from .context import GatewayContext, Requester
@@ -98,10 +101,17 @@ class App:
         if self.seen.metrics is not None:
             self.seen.metrics.breakers = gateway.breakers.states
             gateway.dial_watch.told.append(self.seen.metrics.note_alarm)
+        self._alerts: AlertWatch | None = None
         if self.seen.webhook is not None:
-            gateway.dial_watch.told.append(self.seen.webhook.send)
+            ledger = self.seen.ledger
+            self._alerts = AlertWatch(
+                gateway,
+                self.seen.webhook.send,
+                is_ledger_away=lambda: ledger is not None and ledger.away,
+            )
         self.rejections: Rejections = Rejections(gateway)
-        self._admin = Admin(gateway)
+        self.sign_in: SignIn = SignIn(gateway, self.rejections)
+        self._admin = Admin(gateway, self.sign_in)
         self._readiness = Readiness(gateway, self.seen.ledger)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
@@ -131,10 +141,13 @@ class App:
         """
         with suppress(SharedStateLost):
             await self.gateway.shared.look()
-        refreshing = ensure_future(self._refresh())
+        background = [ensure_future(self._refresh())]
+        if self._alerts is not None:
+            background.append(ensure_future(self._alerts.run()))
         while (await receive())["type"] != "lifespan.shutdown":
             await send({"type": "lifespan.startup.complete"})
-        refreshing.cancel()
+        for task in background:
+            task.cancel()
         await self.gateway.runs.aclose()
         await self.gateway.watch.wait_until_closed()  # cut streams write their last event
         self.rejections.close()
@@ -143,6 +156,7 @@ class App:
             async with timeout(_CLOSING):
                 if self.gateway.kept is not None:
                     await self.gateway.kept.aclose()
+                await self.sign_in.aclose()
                 await self.gateway.shared.aclose()
         await send({"type": "lifespan.shutdown.complete"})
 
@@ -218,20 +232,22 @@ class App:
         await run_handler(handler, opening, gateway=self.gateway, requester=requester)
 
     async def _serve_admin(self, arrival: Arrival, path: str) -> None:
-        await self._admin.check(arrival.head, path)
+        actor = await self._admin.check(arrival.head, path)
         try:
             http = await arrival.read_body(self.gateway.config.server.max_body)
         except BodyProblem as problem:
             await self._reject(arrival, AccessDenied(problem.status, str(problem)))
             return
         with self.gateway.watch.watch(arrival.writer, arrival.receive):
-            await self._admin.answer(http, path, arrival.writer)
+            await self._admin.answer(
+                http, path, arrival.writer, actor=actor, address=arrival.address
+            )
 
     async def _answer_with_key(self, arrival: Arrival, client_dialect: str | None) -> None:
         gateway, head, writer = self.gateway, arrival.head, arrival.writer
         is_conversation = client_dialect is not None and head.method == "POST"
         if is_conversation:
-            requester, keys = await recognise(gateway, head)
+            requester, keys = await recognise_requester(gateway, head)
         else:
             requester = await find_uploader(gateway, head) or await identify(gateway, head)
             keys = None
@@ -247,7 +263,7 @@ class App:
         try:
             http = await arrival.read_body(gateway.config.server.max_body)
         except BodyProblem as problem:
-            with suppress(RequesterChanged):
+            with suppress(RequesterChange):
                 await RequesterCheck(gateway, head, requester, keys).finish()
             service = get_dialect(client_dialect or guess_dialect(head)).service()
             response = error_response(service, problem.status, str(problem))
@@ -349,7 +365,7 @@ class App:
         """Return the dialect of a request, and its rejection in the format of that API."""
         path = urlsplit(head.url).path
         if self._admin.serves(path):
-            return "", self._admin.write_error(status, message)
+            return "", write_admin_error(status, message)
         front = find_dialect(path) or guess_dialect(head)
         service = get_dialect(front).service()
         response = service.error(status, message, code=None, retry_after=wait)
@@ -361,10 +377,11 @@ class App:
         if (
             denied.status == 401
             and self._admin.serves(path)
+            and head.method in ("GET", "HEAD")
             and "authorization" not in head.headers
         ):
             # The console asks so whether it needs a key; no key was tried.
-            await self._answer_unread(arrival, self._admin.write_error(401, str(denied)))
+            await self._answer_unread(arrival, write_admin_error(401, str(denied)))
             return
         status, reason, wait = denied.status, str(denied), None
         if status == 401 and (wait := self.rejections.find_wait(arrival.address)) is not None:
@@ -373,9 +390,11 @@ class App:
         else:
             message = reason
         front, response = self._write_rejection(head, status, message, id=arrival.id, wait=wait)
-        self.rejections.note(
+        is_single = self.rejections.note(
             arrival.id, arrival.address, status, reason, front=front, key=denied.key
         )
+        if is_single:  # a client must not fill the audit log with rejections either
+            self._admin.record_denied(head, path, arrival.address, denied)
         await self._answer_unread(arrival, response)
 
     async def _answer_unread(self, arrival: Arrival, response: HttpResponse) -> None:

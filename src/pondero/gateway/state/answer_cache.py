@@ -34,7 +34,7 @@ class AnswerCache(Protocol):
         """Store these values: this process knows them at once, others without its waiting."""
         ...
 
-    def known(self, keys: Iterable[str]) -> dict[str, bytes]:
+    def find_known(self, keys: Iterable[str]) -> dict[str, bytes]:
         """Return the values that this process knows, without waiting."""
         ...
 
@@ -66,13 +66,13 @@ class LocalAnswerCache:
 
     async def get(self, keys: Iterable[str]) -> dict[str, bytes]:
         """Return the values of these keys."""
-        return self.known(keys)
+        return self.find_known(keys)
 
     async def put(self, items: Mapping[str, bytes]) -> None:
         """Store these values."""
         self.store(items)
 
-    def known(self, keys: Iterable[str]) -> dict[str, bytes]:
+    def find_known(self, keys: Iterable[str]) -> dict[str, bytes]:
         """Return the values of these keys."""
         self._forget()
         found = {key: self._items[key][1] for key in keys if key in self._items}

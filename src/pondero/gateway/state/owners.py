@@ -55,15 +55,15 @@ class FileOwners:
                 self._do_without(error)
         return found
 
-    def known(self, keys: Iterable[str]) -> dict[str, bytes]:
+    def find_known(self, keys: Iterable[str]) -> dict[str, bytes]:
         """Return the owners that are in memory."""
-        return self._local.known(keys)
+        return self._local.find_known(keys)
 
     def begin(
         self, keys: Iterable[str], *, latest: bool = False
     ) -> Awaitable[dict[str, bytes]] | None:
         """Begin to read the owners that are not in memory."""
-        known = {} if latest else self.known(keys)
+        known = {} if latest else self.find_known(keys)
         missing = [key for key in keys if key not in known]
         return ensure_future(self.get(missing)) if missing and not self._is_broken else None
 

@@ -8,12 +8,13 @@ from typing import Any
 
 import msgspec
 
-from ...canon import dump_json, load_json
+from ...canon import load_json
 from ...errors import StoreError
 from ..config.model import GatewayKey
-from .breakers import FAILURES, PROBE, REST, WITHIN, Breakers
+from ..quotas.usage_counter import now_ms
+from .breakers import FAILURES, PAUSED, PROBE, REST, WITHIN, Breakers, is_resting
 from .key_file import KeyFile, SavedKeys
-from .keys import KeysUnreadable, Rows, load_key
+from .keys import KeysUnreadable, Rows, dump_key, load_key
 from .redis_link import EPOCH, PREFIX, SECRETS, RedisLink, SharedStateLost
 from .redis_protocol import pair_fields
 
@@ -137,18 +138,50 @@ class RedisBreakers:
             with suppress(SharedStateLost):
                 await self._step("left", name)
 
+    async def pause(self, name: str, seconds: float) -> None:
+        """Pause an account, for all replicas."""
+        await self._local.pause(name, seconds)
+        with suppress(SharedStateLost):
+            await self._step("pause", name, seconds=seconds)
+
+    def find_pause(self, name: str) -> float:
+        """Return the seconds for which an account is paused: by this replica, or by another."""
+        own = self._local.find_pause(name)
+        row = self._snapshot.troubled.get(name)
+        if row is None or not row.get("paused") or self._link.is_away:
+            return own
+        now = int(self._link.now) if self._link.now != "" else now_ms()
+        return max(own, (float(row["paused"]) - now) / 1000)
+
+    def is_resting(self, name: str) -> bool:
+        """Return whether a deployment is paused, as this replica last saw it; asks for no probe."""
+        if self._link.is_away:
+            return self._local.is_resting(name)
+        row = self._snapshot.troubled.get(name, {})
+        now = int(self._link.now) if self._link.now != "" else now_ms()
+        opened, probing = (_read_moment(row.get(each)) for each in ("opened", "probing"))
+        return is_resting(opened, probing, now / 1000)
+
     def states(self) -> dict[str, str]:
         """Return every deployment with recent failures, as this replica last saw it."""
         if self._link.is_away:
             return self._local.states()
-        return {
-            name: "closed" if not row.get("opened") else "probing" if row.get("probing") else "open"
-            for name, row in self._snapshot.troubled.items()
-        }
+        return {name: self._describe(name, row) for name, row in self._snapshot.troubled.items()}
 
-    async def _step(self, step: str, name: str) -> Any:
-        times = [int(seconds * 1000) for seconds in (WITHIN, REST, PROBE)]
+    def _describe(self, name: str, row: Mapping[str, Any]) -> str:
+        if row.get("paused"):
+            return PAUSED if self.find_pause(name) > 0 else "closed"
+        if not row.get("opened"):
+            return "closed"
+        return "probing" if row.get("probing") else "open"
+
+    async def _step(self, step: str, name: str, *, seconds: float = 0) -> Any:
+        times = [int(each * 1000) for each in (WITHIN, REST, PROBE, seconds)]
         return await self._link.run("breaker", [_BREAKERS], [step, name, FAILURES, *times])
+
+
+def _read_moment(milliseconds: Any) -> float | None:
+    return milliseconds / 1000 if isinstance(milliseconds, int | float) else None
 
 
 class RedisKeys:
@@ -198,7 +231,7 @@ class RedisKeys:
 
     async def put(self, key: GatewayKey) -> None:
         """Store a key; raises SharedStateLost."""
-        await self._change(key.name, dump_json(key))
+        await self._change(key.name, dump_key(key))
 
     async def remove(self, name: str) -> None:
         """Delete a key; raises SharedStateLost."""

@@ -51,13 +51,13 @@ class RedisAnswerCache:
     async def get(self, keys: Iterable[str]) -> dict[str, bytes]:
         """Return the values of these keys, and extend their time."""
         names = list(keys)
-        known = self.known(names)
+        known = self.find_known(names)
         reading = self.begin(names)
         return known if reading is None else known | await reading
 
-    def known(self, keys: Iterable[str]) -> dict[str, bytes]:
+    def find_known(self, keys: Iterable[str]) -> dict[str, bytes]:
         """Return the values that this process knows, without waiting."""
-        found = self._local.known(keys)
+        found = self._local.find_known(keys)
         if found:
             self._note_used(found)
         return found
@@ -66,7 +66,7 @@ class RedisAnswerCache:
         """Begin to read the values that this process does not know; None if it knows all."""
         names = list(keys)
         if not latest:
-            known = self._local.known(names)
+            known = self._local.find_known(names)
             names = [name for name in names if name not in known]
         if not names or self._link.is_away:
             return None
@@ -77,7 +77,7 @@ class RedisAnswerCache:
         try:
             values = await answer
         except SharedStateLost:
-            return self._local.known(names)
+            return self._local.find_known(names)
         found = {
             name: value for name, value in zip(names, values, strict=True) if value is not None
         }

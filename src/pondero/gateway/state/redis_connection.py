@@ -63,12 +63,12 @@ class RedisCommand:
         return True
 
     def finish(self, reply: Reply) -> None:
-        """Give the answer to whoever waits for it."""
+        """Give the answer to the request that waits for it."""
         if self.answer is not None and not self.answer.done():
             self.answer.set_result(reply)
 
     def fail(self, error: Exception) -> None:
-        """Tell whoever waits that there is no answer."""
+        """Tell the request that waits that there is no answer."""
         if self.answer is not None and not self.answer.done():
             self.answer.set_exception(error)
 

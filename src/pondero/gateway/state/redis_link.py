@@ -56,7 +56,7 @@ def _text(name: str) -> str:
 
 
 def _look_at_error(answer: asyncio.Future[Any]) -> None:
-    """Keep asyncio from reporting an error that nobody waited for: the link has reported it."""
+    """Keep asyncio from reporting an error without a waiter: the link has reported it."""
     if not answer.cancelled():
         answer.exception()
 
@@ -84,7 +84,7 @@ class RedisLink:
     >>> one, settled = await first, await second  # raises SharedStateLost
 
     A coroutine runs until it first waits, so the last of several may also be awaited as it is.
-    ``post`` is for what nobody waits for. Commands arrive in the order in which they are sent, and
+    ``post`` needs no answer. Commands arrive in the order in which they are sent, and
     may arrive twice if the connection breaks. What is sent before ``flush`` is on its way to Redis
     before anything that is written to a client after it.
 
@@ -142,7 +142,7 @@ class RedisLink:
         return self._send(b"".join(map(pack_command, commands)), count=len(commands))
 
     def post(self, *words: Argument) -> None:
-        """Send a command whose answer nobody needs; it is dropped while Redis is lost."""
+        """Send a command without waiting for its answer; it is dropped while Redis is lost."""
         if self._may_send():
             self._connection.send(RedisCommand(pack_command(words), None))
 

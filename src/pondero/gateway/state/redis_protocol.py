@@ -40,7 +40,7 @@ class ReplyReader:
         self._lists: list[tuple[list[Reply], int]] = []  # begun, with the lengths they will have
 
     def feed(self, data: bytes) -> list[Reply]:
-        """Return the replies that these bytes complete; raises ValueError if they are none."""
+        """Return the replies that these bytes complete; raises ValueError for anything else."""
         if self._pieces:
             self._pieces.append(data)
             self._missing -= len(data)

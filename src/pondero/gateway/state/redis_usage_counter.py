@@ -127,6 +127,10 @@ class RedisUsageCounter:
         except SharedStateLost:
             return await self._mirror.current_use(quotas)
 
+    def recent_use(self, quotas: Sequence[Quota]) -> list[int]:
+        """Return the use of each quota as Redis told it last, with our own since."""
+        return self._mirror.recent_use(quotas)
+
     async def _read_use(self, quotas: Sequence[Quota]) -> list[int]:
         found = await self._read_counters(quotas)
         return [

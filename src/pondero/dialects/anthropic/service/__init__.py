@@ -12,6 +12,7 @@ from pondero.dialects.portability import NeededField, Portability
 from pondero.dialects.tables import ASKING_TOOLS
 
 from . import address, errors, models, parse, reply, rules, types
+from .conversation import CONVERSATION
 from .depth import DEPTH
 from .media import MEDIA
 from .stored_ids import STORED_IDS
@@ -58,6 +59,7 @@ SERVICE = Service(
     media=MEDIA,
     also_at={"openrouter": "openrouter", "ollama": "ollama"},
     stored_ids=STORED_IDS,
+    conversation=CONVERSATION,
     portability=Portability(
         maker="Anthropic",
         needed=(

@@ -2,6 +2,7 @@
 
 from pondero.dialects import bodies
 from pondero.dialects.answer_fields import AnswerFields
+from pondero.dialects.conversation_marks import ConversationMarks
 from pondero.dialects.dialect import (
     ErrorId,
     HostedTools,
@@ -69,6 +70,7 @@ SERVICE = Service(
         thinking=True, call="start", trailing_thinking=True, may_lose_thinking=True
     ),
     restate_error=reply.restate_error,
+    conversation=ConversationMarks(fields=(("prompt_cache_key",),)),  # openai 3.49.0
     models=ModelEndpoints(
         classify=address.asks,
         write_list=models.write_list,

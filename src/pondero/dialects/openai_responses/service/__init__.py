@@ -1,6 +1,7 @@
 """The service side: reads requests, rejects invalid ones, writes answers."""
 
 from pondero.dialects.answer_fields import AnswerFields
+from pondero.dialects.conversation_marks import ConversationMarks
 from pondero.dialects.dialect import (
     ErrorId,
     ModelEndpoints,
@@ -131,6 +132,10 @@ SERVICE = Service(
     ),
     kept_responses=_KEPT,
     shows_thinking=False,
+    # requests of Codex 0.166.0, pi 0.87.1 and opencode 1.18.33
+    conversation=ConversationMarks(
+        headers=("session-id", "session_id"), fields=(("prompt_cache_key",),)
+    ),
     passthrough=PassthroughRules(
         model_at=(("model",), ("response", "model")),
         headers=("openai-beta",),
