@@ -222,9 +222,9 @@ def test_the_cure_of_every_setting_is_known():
         PurposeRule,
         RuleMatch,
         AlertsConfig,
-        ResponsesConfig,
         Deployment,
         SignInConfig,
+        ResponsesConfig,
         HookConfig,
     )
     fields = {field for kind in kinds for field in kind.__struct_fields__}

@@ -342,6 +342,7 @@ def test_processes_that_start_at_once_make_the_tables_once(postgres):
             (3,),
             (4,),
             (5,),
+            (6,),
         ]
 
 
@@ -410,7 +411,7 @@ def test_a_ledger_of_the_version_before_groups_keeps_its_rows(request, tmp_path,
     def open_database() -> SqliteDatabase | PostgresDatabase:
         return PostgresDatabase(address) if address else SqliteDatabase(tmp_path / "gateway.db")
 
-    old = Schema(SCHEMA.migrations[:4], SCHEMA.probe)
+    old = Schema(SCHEMA.migrations[:5], SCHEMA.probe)
     columns = [name for name in COLUMNS if name != "key_group"]
     marks = ", ".join("?" for _ in columns)
     (row,) = make_rows([RECEIPT])

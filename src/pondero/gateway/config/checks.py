@@ -35,10 +35,10 @@ def _check_extras(config: GatewayConfig, _routing: Routing) -> None:
         needed["redis"] = "a shared state"
     if config.server.ledger not in ("sqlite", "off"):
         needed["psycopg"] = "a ledger in PostgreSQL"
-    if config.responses.store not in STORES:
-        needed["psycopg"] = "a store of answers in PostgreSQL"
     if config.sign_in is not None:
         needed |= dict.fromkeys(("authlib", "joserfc"), "signing in to the console")
+    if config.responses.store not in STORES:
+        needed["psycopg"] = "a store of answers in PostgreSQL"
     for module, what in needed.items():
         if find_spec(module) is None:
             message = f"{what} needs {module}; {install_hint('gateway')}"

@@ -45,7 +45,13 @@ class Conversation(Struct, frozen=True):
         homes = {
             provider: found[key].decode() for provider, key in self.keys.items() if key in found
         }
-        return Conversation(self.keys, homes) if homes else self
+        return Conversation(self.keys, {**self.homes, **homes}) if homes else self
+
+    def with_home(self, entry: ModelEntry) -> "Conversation":
+        """Return it at home on the deployment of this model, unless another home is known."""
+        if not entry.deployment or entry.provider.name in self.homes:
+            return self
+        return Conversation(self.keys, {**self.homes, entry.provider.name: entry.deployment})
 
     def with_last(self, messages: Sequence[Message]) -> "Conversation":
         """Return it with the deployment that gave the last answer, if the state has no home."""

@@ -6,9 +6,10 @@ that this process does not know, and the reservation under its quotas. What else
 read belongs here too: begin it before the first ``await`` of ``_look_up``.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ...canon import Json
 from ...catalog import ModelEntry
@@ -59,7 +60,8 @@ class AdmittedRequest(Struct, frozen=True):
         if ready is not None and ready.entry is turn.entry and ready.routed is self.routed:
             return ready.window
         aimed = address_history(self.routed, turn.entry)
-        return begin_level_window(gateway, aimed, make_attempt(gateway, aimed, turn.entry, turn))
+        attempt = make_attempt(gateway, aimed, turn.entry, turn)
+        return begin_level_window(gateway, aimed, attempt)
 
 
 async def look_up(
@@ -97,6 +99,7 @@ async def _look_up(
     unread = routed.unread.keys if routed.unread is not None else ()
     ready = _make_ready(gateway, plan.routed)
     check.begin()
+    homes = _begin_homes(gateway, routed)
     history = gateway.memory.begin(unread) if unread else None
     full = await reserve(gateway, plan, unread=unread)
     try:
@@ -110,11 +113,13 @@ async def _look_up(
             restored = await read_history(gateway, routed, found)
             again = admit if full is not None else admit_restored
             admitted = await again(gateway, restored)
+        request, admission = admitted
+        request = await _find_homes(request, homes)
     except BaseException:
         if full is None:
             Admission(gateway, plan.routed.call.id, plan.uses).release()
         raise
-    return AdmittedRequest(*admitted, ready)
+    return AdmittedRequest(request, admission, ready)
 
 
 async def _look_up_in_turn(
@@ -122,6 +127,7 @@ async def _look_up_in_turn(
 ) -> AdmittedRequest:
     """Read first and reserve then: hooks see whole requests, and may change what is reserved."""
     check.begin()
+    homes = _begin_homes(gateway, routed)
     unread = routed.unread
     history = gateway.memory.begin(unread.keys) if unread is not None else None
     await check.finish()
@@ -129,12 +135,30 @@ async def _look_up_in_turn(
         found = await history
         found |= await _read_again(gateway, routed, found)
         routed = await read_history(gateway, routed, found)
+    routed = await _find_homes(routed, homes)
     routed = await check_stored_ids(gateway, routed)
     if gateway.hooks:
         routed = await show_to_hooks(gateway, routed)
         if routed.hooked is not None and routed.hooked.answer is not None:
             return AdmittedRequest(routed, Admission(gateway, routed.call.id, ()))
     return AdmittedRequest(*await admit(gateway, routed))
+
+
+def _begin_homes(
+    gateway: GatewayContext, routed: RoutedRequest
+) -> Awaitable[dict[str, bytes]] | None:
+    """Begin to read on which deployments a conversation is at home: others may have moved it."""
+    if routed.conversation is None:
+        return None
+    return gateway.memory.begin(routed.conversation.keys.values(), latest=True)
+
+
+async def _find_homes(
+    routed: RoutedRequest, reading: Awaitable[dict[str, bytes]] | None
+) -> RoutedRequest:
+    if routed.conversation is None or reading is None:
+        return routed
+    return replace(routed, conversation=routed.conversation.with_found(await reading))
 
 
 async def _read_again(

@@ -145,16 +145,16 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
         return self.hooked is not None and (self.hooked.is_changed or self.hooked.writes_answer)
 
     @property
-    def is_background(self) -> bool:
-        """Return whether the gateway itself works on the answer, which is fetched later."""
-        return self.stored.said is not None and self.stored.said.is_background
-
-    @property
     def holders(self) -> tuple[Holder, ...]:
         """Return whose rules and quotas hold: its route, its key's group, and its key."""
         requester = self.call.requester
         every = (self.resolved.route, requester.group, requester.key)
         return tuple([each for each in every if each is not None])
+
+    @property
+    def is_background(self) -> bool:
+        """Return whether the gateway itself works on the answer, which is fetched later."""
+        return self.stored.said is not None and self.stored.said.is_background
 
     @property
     def is_limited(self) -> bool:
@@ -309,7 +309,10 @@ async def parse_locally(
     conversation = find_conversation(
         call.http, parsed.request, service, client=call.requester.id, entries=resolved.entries
     )
-    past = await restore(gateway, replace(call, http=http), sent, conversation=conversation)
+    if conversation is not None:
+        known = gateway.memory.find_known(conversation.keys.values())
+        conversation = conversation.with_found(known)
+    past = await restore(gateway, replace(call, http=http), sent)
     request = as_functions(service, past.request, resolved.entries)  # now their makers are known
     routed = RoutedRequest(
         call=call,
@@ -325,7 +328,7 @@ async def parse_locally(
         is_wrapped=is_wrapped,
         purpose=purpose,
         unread=past.unread,
-        conversation=past.conversation,
+        conversation=conversation,
     )
     _check_presets(routed)
     if routed.is_limited:
@@ -413,13 +416,7 @@ async def read_history(
     unread = routed.unread
     if unread is None or not found:
         return routed
-    past = await restore(
-        gateway,
-        replace(routed.call, http=unread.http),
-        unread.request,
-        found,
-        conversation=routed.conversation,
-    )
+    past = await restore(gateway, replace(routed.call, http=unread.http), unread.request, found)
     return replace(
         routed,
         request=as_functions(routed.service, past.request, routed.resolved.entries),
@@ -427,15 +424,14 @@ async def read_history(
         envelopes=past.envelopes,
         withheld=past.withheld,
         unread=None,
-        conversation=past.conversation,
     )
 
 
 class RestoredRequest(Struct, frozen=True):
     """A request with its answers restored; ``turns`` are the answers as sent.
 
-    ``envelopes`` are those of the client, for the answer. ``withheld``, ``unread`` and
-    ``conversation`` are as in a routed request.
+    ``envelopes`` are those of the client, for the answer. ``withheld`` and ``unread`` are as in a
+    routed request.
     """
 
     request: Request
@@ -443,7 +439,6 @@ class RestoredRequest(Struct, frozen=True):
     envelopes: ClientEnvelopes
     withheld: tuple[str, ...]
     unread: UnreadHistory | None
-    conversation: Conversation | None
 
 
 async def restore(
@@ -451,8 +446,6 @@ async def restore(
     call: ClientRequest,
     request: Request,
     found: Mapping[str, bytes] | None = None,
-    *,
-    conversation: Conversation | None = None,
 ) -> RestoredRequest:
     """Return the request with its answers restored, from envelopes and the answer cache.
 
@@ -463,12 +456,8 @@ async def restore(
     memo = gateway.conversations
     turns = split_turns(request.messages, memo)
     keys = cache_keys(request, client=client, turns=turns, memo=memo)
-    if conversation is not None:
-        keys += conversation.keys.values()
     known = {**gateway.memory.find_known(keys), **(found or {})} if keys else {}
     await give_way(call.http.body)
-    if conversation is not None:
-        conversation = conversation.with_found(known)
     withheld: list[str] = []
     restored = restore_history(
         request,
@@ -486,4 +475,4 @@ async def restore(
         last = tuple(cache_keys(request, client=client, turns=turns[-1:]))
         newest = () if known.keys() & set(last) else last
         unread = UnreadHistory(missing, call.http, request, newest, bool(known))
-    return RestoredRequest(restored, tuple(turns), envelopes, tuple(withheld), unread, conversation)
+    return RestoredRequest(restored, tuple(turns), envelopes, tuple(withheld), unread)

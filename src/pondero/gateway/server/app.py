@@ -154,9 +154,9 @@ class App:
         self.gateway.close_hooks()
         with suppress(TimeoutError):
             async with timeout(_CLOSING):
+                await self.sign_in.aclose()
                 if self.gateway.kept is not None:
                     await self.gateway.kept.aclose()
-                await self.sign_in.aclose()
                 await self.gateway.shared.aclose()
         await send({"type": "lifespan.shutdown.complete"})
 

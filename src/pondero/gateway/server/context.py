@@ -122,10 +122,10 @@ class GatewayContext:
         self.watch: ClientWatch = ClientWatch()
         self.feed: Feed = Feed()
         self.dial_watch: DialWatch = DialWatch()
-        self.runs: BackgroundRuns = BackgroundRuns()
         self.error_watch: ErrorWatch = ErrorWatch()
         self.spent: dict[str, float] = {}
         """When a budget last had no room for a request, by the name of its quota."""
+        self.runs: BackgroundRuns = BackgroundRuns()
         self.ledger = ledger
         self.audit: AuditLog = audit or AuditLog()
         self.save_begun = save_begun
