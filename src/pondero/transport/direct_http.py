@@ -1,0 +1,371 @@
+"""HTTP/1.1 over direct connections, for asyncio: the plain case of the fast transport.
+
+No proxy, no HTTP/2, and TLS by the standard library; ``aiohttp_http`` has the rest. It is an own
+client because it needs half the CPU time of the libraries: docs/decisions.md has the figures.
+"""
+
+import asyncio
+import re
+import socket
+import ssl
+import zlib
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from aiohappyeyeballs import start_connection
+
+from ..canon import HttpRequest, ResponseHead
+from ..errors import BadParameter, PonderoError, Timeout, Unreachable
+from ..exchange import Timeouts
+from .direct_connection import DirectConnection
+from .packed_body import CODINGS, PackedBody
+from .settings import HttpSettings
+from .sockets import Sockets
+from .tls import describe_certificate_fix
+
+_HEADERS = {"accept": "*/*", "accept-encoding": "gzip, deflate", "user-agent": "pondero"}
+_FRAMING = ("connection", "content-length", "transfer-encoding", "upgrade")  # ours to write
+_SAFE = frozenset({"GET", "PUT", "DELETE", "OPTIONS"})  # the same when sent twice: RFC 9110, 9.2.2
+_JOINED = 64 * 1024  # bytes of a body that are copied behind the head, for one packet of both
+_KNOWN_SECONDS = 10.0  # how long the addresses of a host are kept
+_SECOND_TRY = 0.25  # seconds until the next address of a host is tried beside the first
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, section 5.6.2
+_PLAIN_URL = re.compile(r"https?://[\w.:\[\]-]+(?:[/?][!\"$-~]*)?", re.ASCII)
+
+
+class Origin(NamedTuple):
+    """Where connections lead."""
+
+    is_tls: bool
+    host: str
+    port: int
+
+
+class Place(NamedTuple):
+    """An address, in the parts that a request needs."""
+
+    origin: Origin
+    named: str  # in errors
+    host: str  # in the head
+    target: str
+
+
+@lru_cache(maxsize=256)
+def find_place(url: str) -> Place | None:
+    """Return the parts of an address, or None for one that only a library understands."""
+    if not _PLAIN_URL.fullmatch(url):
+        return None
+    try:
+        parts = urlsplit(url)
+        is_tls, port = parts.scheme == "https", parts.port
+    except ValueError as error:
+        raise BadParameter(f"invalid address {url!r}: {error}") from error
+    if not parts.hostname:
+        return None
+    usual = 443 if is_tls else 80
+    named = parts.netloc if port != usual else parts.netloc.rpartition(":")[0] or parts.netloc
+    target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
+    return Place(Origin(is_tls, parts.hostname, port or usual), parts.netloc, named, target)
+
+
+def can_send(request: HttpRequest) -> bool:
+    """Return whether direct connections take a request; the answer to HEAD has a false length."""
+    return request.method != "HEAD" and find_place(request.url) is not None
+
+
+class DirectPool:
+    """The connections of one event loop; the loop closes the keeper when it shuts down."""
+
+    def __init__(self, settings: HttpSettings) -> None:
+        self._headers = {**_HEADERS, **settings.headers}
+        self._most = settings.limits.max_connections
+        self._expiry = settings.limits.keepalive_expiry
+        self._idle: dict[Origin, list[DirectConnection]] = {}
+        self._open: set[DirectConnection] = set()
+        self._connecting = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._addresses: dict[Origin, tuple[float, asyncio.Task[Any]]] = {}
+        self._sockets = Sockets()
+        self._all_closed: asyncio.Future[None] | None = None  # while the pool is closed
+        self.keeper = self._close_on_shutdown()
+
+    async def send(
+        self, request: HttpRequest, timeouts: Timeouts, context: ssl.SSLContext | None
+    ) -> "DirectResponseStream":
+        """Send a request; return once the response's head has arrived."""
+        place = find_place(request.url)
+        assert place is not None  # noqa: S101 - can_send was asked
+        data = _write_request(request, place, self._headers)
+        connection = self._take_idle(place.origin)
+        if connection is not None:
+            await self._exchange(connection, data, timeouts.first_byte)
+            if connection.error and connection.silent and request.method in _SAFE:
+                connection = None  # it was closed while it was idle
+        if connection is None:
+            connection = await self._connect(place, timeouts, context)
+            await self._exchange(connection, data, timeouts.first_byte)
+        if connection.error:
+            raise _translate_failure(connection, place, timeouts.first_byte)
+        return DirectResponseStream(self, connection, place, timeouts.between_bytes)
+
+    async def _exchange(
+        self, connection: DirectConnection, data: list[bytes], seconds: float
+    ) -> None:
+        try:
+            connection.ask(data, seconds)
+            while not (connection.status or connection.error):
+                await connection.wait()
+        except BaseException:  # cancelled: the service must know at once
+            connection.abort()
+            raise
+
+    # -- the pool --------------------------------------------------------------------------------
+
+    def _take_idle(self, origin: Origin) -> DirectConnection | None:
+        idle = self._idle.get(origin)
+        while idle:
+            connection = idle.pop()
+            if connection.is_alive():
+                return connection
+            connection.abort()
+        return None
+
+    def release(self, connection: DirectConnection) -> None:
+        """Keep a connection for the next request if it can take one, else close it."""
+        if connection.is_reusable() and self._all_closed is None:
+            connection.rest(self._expiry)
+            self._idle.setdefault(connection.origin, []).append(connection)  # type: ignore[arg-type]  # one of ours
+            self._wake_next()
+        else:
+            connection.abort()
+
+    def _forget(self, connection: DirectConnection) -> None:
+        """Drop a connection that is closed."""
+        self._open.discard(connection)
+        idle = self._idle.get(connection.origin)  # type: ignore[call-overload]  # one of ours
+        if idle is not None and connection in idle:
+            idle.remove(connection)
+        self._wake_next()
+        if self._all_closed is not None and not self._open and not self._all_closed.done():
+            self._all_closed.set_result(None)
+
+    async def _connect(
+        self, place: Place, timeouts: Timeouts, context: ssl.SSLContext | None
+    ) -> DirectConnection:
+        """Return a new connection, or an old one that became idle while this one had to wait."""
+        try:
+            async with asyncio.timeout(timeouts.connect + timeouts.first_byte):
+                while self._is_full():
+                    await self._wait_for_room()
+                    if (idle := self._take_idle(place.origin)) is not None:
+                        return idle
+                self._connecting += 1
+                try:
+                    async with asyncio.timeout(timeouts.connect):
+                        return await self._open_connection(place.origin, context)
+                finally:
+                    self._connecting -= 1
+                    self._wake_next()
+        except TimeoutError as error:
+            message = f"no connection to {place.named} in time"
+            raise Timeout(message, connected=False) from error
+        except OSError as error:
+            why = f"{_describe(error)}{describe_certificate_fix(str(error))}"
+            message = f"cannot reach {place.named}: {why}"
+            raise Unreachable(message, connected=False) from error
+
+    def _is_full(self) -> bool:
+        if self._most is None or len(self._open) + self._connecting < self._most:
+            return False
+        for idle in self._idle.values():  # one that nobody uses makes room
+            if idle:
+                oldest = idle.pop(0)
+                self._open.discard(oldest)
+                oldest.abort()
+                return False
+        return True
+
+    async def _wait_for_room(self) -> None:
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiter)
+        try:
+            await waiter
+        except asyncio.CancelledError:
+            if waiter.done() and not waiter.cancelled():
+                self._wake_next()  # the room is another one's now
+            raise
+
+    def _wake_next(self) -> None:
+        while self._waiting:
+            waiter = self._waiting.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                return
+
+    async def _open_connection(
+        self, origin: Origin, context: ssl.SSLContext | None
+    ) -> DirectConnection:
+        loop = asyncio.get_running_loop()
+        made = await start_connection(
+            await self._resolve(origin),
+            happy_eyeballs_delay=_SECOND_TRY,
+            interleave=1,
+            loop=loop,
+            socket_factory=self._sockets.make,
+        )
+        connection = DirectConnection(origin, self._forget)
+        try:
+            await loop.create_connection(
+                lambda: connection,
+                sock=made,
+                ssl=context if origin.is_tls else None,
+                server_hostname=origin.host if origin.is_tls else None,
+            )
+        except BaseException:
+            connection.abort()
+            made.close()
+            raise
+        self._open.add(connection)
+        return connection
+
+    async def _resolve(self, origin: Origin) -> Any:
+        """Return the addresses of a host; all that ask at once share one look-up."""
+        loop = asyncio.get_running_loop()
+        until, task = self._addresses.get(origin, (0.0, None))
+        if task is None or until < loop.time():
+            task = asyncio.ensure_future(self._look_up(origin.host, origin.port))
+            self._addresses[origin] = (loop.time() + _KNOWN_SECONDS, task)
+        try:
+            return await asyncio.shield(task)
+        except OSError:
+            self._addresses.pop(origin, None)
+            raise
+        except UnicodeError as error:  # a name with an empty part, or one that is too long
+            self._addresses.pop(origin, None)
+            raise OSError(f"invalid host {origin.host!r}") from error
+
+    async def _look_up(self, host: str, port: int) -> Any:
+        loop = asyncio.get_running_loop()
+        return await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+
+    async def _close_on_shutdown(self) -> AsyncGenerator[None, None]:
+        try:
+            yield
+        finally:
+            self._all_closed = asyncio.get_running_loop().create_future()
+            for _, task in self._addresses.values():
+                task.cancel()
+            self._addresses.clear()
+            for connection in list(self._open):
+                connection.abort()
+            if self._open:
+                await self._all_closed
+
+
+class DirectResponseStream:
+    """A response under way; it is its own iterator, which is cheaper than a generator."""
+
+    def __init__(
+        self, pool: DirectPool, connection: DirectConnection, place: Place, seconds: float
+    ) -> None:
+        self.head: ResponseHead = ResponseHead(connection.status, connection.headers)
+        self._pool = pool
+        self._connection: DirectConnection | None = connection
+        self._place = place
+        self._seconds = seconds
+        self._packed = self._unpacker() if "content-encoding" in self.head.headers else None
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        if self._packed is not None:
+            return await self._unpacked(self._packed)
+        return await self._next()
+
+    async def _next(self) -> bytes:
+        connection = self._connection
+        if connection is None:
+            raise StopAsyncIteration
+        while not connection.parts:
+            if connection.error:
+                raise _translate_failure(connection, self._place, self._seconds)
+            if connection.ended:
+                await self.aclose()
+                raise StopAsyncIteration
+            await connection.wait_for_body(self._seconds)
+        return connection.take()
+
+    async def _unpacked(self, packed: PackedBody) -> bytes:
+        try:
+            while not (data := packed.take()):
+                packed.feed(await self._next())
+        except zlib.error as error:
+            await self.aclose()
+            raise Unreachable(f"{self._place.named}: cannot unpack the body: {error}") from error
+        except StopAsyncIteration:
+            if not packed.is_whole():
+                raise Unreachable(f"{self._place.named}: the packed body was cut") from None
+            raise
+        return data
+
+    def _unpacker(self) -> PackedBody | None:
+        coding = self.head.headers["content-encoding"].strip().lower()
+        if coding in ("", "identity"):
+            return None
+        if coding in CODINGS:
+            return PackedBody(coding)
+        self.__del__()
+        message = f"{self._place.named} packed its answer as {coding!r}, which nobody asked for"
+        raise Unreachable(message)
+
+    async def aclose(self) -> None:
+        """Return the connection to the pool if all was read, else close it."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            self._pool.release(connection)
+
+    def __del__(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None and not connection.closed:
+            connection.abort()
+
+
+@lru_cache(maxsize=512)
+def _check_name(name: str) -> str:
+    if not _TOKEN.fullmatch(name):
+        raise BadParameter(f"no header and no method is named {name!r}")
+    return name
+
+
+def _write_request(request: HttpRequest, place: Place, more: Mapping[str, str]) -> list[bytes]:
+    """Return the bytes of a request, in one piece if it is small."""
+    headers = {"host": place.host, **more}
+    for name, value in request.headers.items():
+        headers[_check_name(name).lower()] = value
+    for name in _FRAMING:
+        headers.pop(name, None)
+    body = request.body
+    if body or request.method not in ("GET", "DELETE", "OPTIONS"):
+        headers["content-length"] = str(len(body))
+    lines = [f"{name}: {value}\r\n" for name, value in headers.items()]
+    first = f"{_check_name(request.method)} {place.target} HTTP/1.1\r\n"
+    text = "".join((first, *lines, "\r\n"))
+    ends = len(lines) + 2
+    if text.count("\n") != ends or text.count("\r") != ends or "\0" in text:
+        raise BadParameter("a header of this request has a line break in it")
+    head = text.encode()
+    return [head + body] if len(body) < _JOINED else [head, body]
+
+
+def _translate_failure(connection: DirectConnection, place: Place, seconds: float) -> PonderoError:
+    if connection.timed_out:
+        return Timeout(f"no data came from {place.named} for {seconds:g} s")
+    return Unreachable(f"{place.named}: {connection.error}")
+
+
+def _describe(error: OSError) -> str:
+    return (error.strerror or str(error)).lower() or "no connection"
