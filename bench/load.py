@@ -13,7 +13,7 @@ from collections import deque
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from agents import FRONTS, agent_body, dumped, long_body
+from agent_requests import FRONTS, agent_body, dumped, long_body
 
 Json = Any
 PATHS = {

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from subprocess import PIPE, Popen
 from typing import Any
 
-from agents import answer, dumped
+from agent_requests import answer, dumped
 from streams import STREAMS
 
 Json = Any

@@ -10,7 +10,7 @@ import sys
 from collections import deque
 from typing import Any
 
-from agents import FRONTS, dumped, encoded, result, text
+from agent_requests import FRONTS, dumped, encoded, result, text
 from load import Answer, Load, connected
 
 Json = Any

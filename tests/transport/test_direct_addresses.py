@@ -120,7 +120,7 @@ def test_an_address_of_ipv6_is_reached(kind):
 def test_an_address_is_written_as_it_was_given(url, host, target):
     place = find_place(url)
     assert place is not None
-    assert (place.host, place.target) == (host, target)
+    assert (place.named, place.target) == (host, target)
 
 
 @pytest.mark.parametrize(

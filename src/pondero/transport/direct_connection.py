@@ -1,7 +1,7 @@
 """One HTTP/1.1 connection: it writes a request, and httptools (llhttp) parses the answer.
 
-A connection carries one request at a time. It reports what happened by its attributes, not by
-exceptions of a future: a traceback that is kept would keep the whole request alive.
+A connection carries one request at a time. It reports what happened by its attributes, not by the
+exception of a future: a traceback that is kept would keep the whole request alive.
 """
 
 import asyncio
@@ -19,31 +19,43 @@ _LAST_INTERIM = 199  # a status up to here announces that the real one follows
 
 
 class DirectConnection(asyncio.Protocol):
-    """A connection of a pool; ``on_lost`` is called once, when it is closed."""
+    """A connection to an origin; ``on_lost`` is called once, when it is closed."""
 
-    def __init__(self, origin: object, on_lost: Callable[["DirectConnection"], None]) -> None:
-        self.origin = origin
-        self.is_made = False
-        self._on_lost = on_lost
-        self._loop = asyncio.get_running_loop()
-        self.headers: dict[str, str] = {}
-        self.parts: list[bytes] = []
+    transport: Transport
+    is_closed: bool = False
+    # Of the answer under way:
+    status: int = 0  # 0: no head has come
+    headers: dict[str, str]
+    parts: list[bytes]  # of the body, unread
+    has_ended: bool = True
+    error: str = ""
+    has_timed_out: bool = False
+    is_silent: bool = True  # no byte of it has come
+    _is_last: bool = True  # the connection may not carry another one
+    _is_interim: bool = False  # its head announced another one
+    _is_until_close: bool = False
+    _is_paused: bool = False
+    _unread: int = 0
+    _without_body: int = 0
+    _unsent: int = 0
+    _seconds: float = 0.0
+    _deadline: float = inf
+    _timer: asyncio.TimerHandle | None = None
+    _waiter: asyncio.Future[None] | None = None
+    _poll: Any = None
+
+    def __init__(self, origin: Any, on_lost: Callable[["DirectConnection"], None]) -> None:
+        self.origin: Any = origin
+        self.parts = []
         self.on_body: Any = self.parts.append  # a function of Python for each chunk would be slow
+        self._on_lost: Callable[[DirectConnection], None] = on_lost
+        self._loop: asyncio.AbstractEventLoop = asyncio.get_running_loop()
         self._parser: Any = HttpResponseParser(self)
-        self._poll: Any = None
-        self._timer: asyncio.TimerHandle | None = None
-        self._timer_at = self._deadline = inf
-        self._waiter: asyncio.Future[None] | None = None
-        self.closed = self.paused = self.until_close = self._interim = False
-        self.ended = True
-        self._forget_answer()
-
-    # -- what the pool and the reader call -------------------------------------------------------
 
     def ask(self, data: Sequence[bytes], seconds: float) -> None:
         """Write a request; the answer has so many seconds to begin."""
-        self._forget_answer()
-        self.ended = False
+        self.headers, self.status, self._without_body = {}, 0, 0
+        self.is_silent, self._is_last, self.has_ended = True, True, False
         if len(data) == 1:
             self.transport.write(data[0])
         else:
@@ -52,15 +64,15 @@ class DirectConnection(asyncio.Protocol):
         self._start_clock(seconds)
 
     async def wait(self) -> None:
-        """Return when something happened: bytes, an end or an error."""
+        """Return when something happened: a head, a part, an end or an error."""
         waiter = self._waiter = self._loop.create_future()
         try:
             await waiter
         finally:
             self._waiter = None
 
-    async def wait_for_body(self, seconds: float) -> None:
-        """Return when more of a body or its end has come, or when nothing came for so long."""
+    async def wait_for_part(self, seconds: float) -> None:
+        """The same within a body, of which no byte may come for so many seconds."""
         self._start_clock(seconds)
         await self.wait()
         self._deadline = inf  # a reader that takes its time is not the service's silence
@@ -71,58 +83,52 @@ class DirectConnection(asyncio.Protocol):
         data = parts[0] if len(parts) == 1 else b"".join(parts)
         parts.clear()
         self._unread = 0
-        if self.paused:
-            self.paused = False
-            if not self.closed:
+        if self._is_paused:
+            self._is_paused = False
+            if not self.is_closed:
                 self.transport.resume_reading()
         return data
 
     def is_reusable(self) -> bool:
         """Return whether the answer is over and another request may follow it."""
-        over = self.ended and self.keep and not self.closed and not self.parts
-        return over and not self.transport.get_write_buffer_size()
+        is_over = self.has_ended and not self._is_last and not self.is_closed and not self.parts
+        return is_over and not self.transport.get_write_buffer_size()
 
     def rest(self, seconds: float | None) -> None:
         """Wait for the next request, for so many seconds at most."""
         self.headers = {}
-        if seconds is None:
-            self._deadline = inf
-        else:
-            self._start_clock(seconds)
+        self._start_clock(inf if seconds is None else seconds)
 
     def is_alive(self) -> bool:
         """Return whether the service keeps this idle connection open, as far as one can know.
 
         An end that the event loop has not read yet would cost the request that is written now.
         """
-        if self.closed:
-            return False
-        return self._poll is None or not self._poll.poll(0)
+        return not self.is_closed and (self._poll is None or not self._poll.poll(0))
 
     def abort(self) -> None:
         """Close the connection at once."""
-        self.ended = True
+        self.has_ended = True
         self.parts.clear()
-        if self.is_made and not self._loop.is_closed():
+        if hasattr(self, "transport") and not self._loop.is_closed():
             self.transport.abort()
 
-    # -- what the event loop calls ---------------------------------------------------------------
+    # The event loop calls these.
 
     def connection_made(self, transport: BaseTransport) -> None:
         """Keep the transport."""
         self.transport = cast("Transport", transport)  # uvloop's is no subclass
-        self.is_made = True
         if hasattr(select, "poll"):
             self._poll = select.poll()
             self._poll.register(transport.get_extra_info("socket").fileno(), select.POLLIN)
 
     def data_received(self, data: bytes) -> None:
         """Parse what has come."""
-        if self.ended:  # nobody asked for it, and the next answer must not begin with it
-            self.keep = False
+        if self.has_ended:  # nobody asked for it, and the next answer must not begin with it
+            self._is_last = True
             self.transport.abort()
             return
-        self.silent = False
+        self.is_silent = False
         parts, had_head = len(self.parts), self.status
         try:
             self._parser.feed_data(data)
@@ -134,24 +140,22 @@ class DirectConnection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End the answer under way, if there is one."""
-        self.closed = True
-        if not self.ended:
-            if self.status and self.until_close and exc is None:
-                self.ended = True
-            else:
-                self._fail(str(exc or "") or "the connection broke off")
+        self.is_closed = True
+        if not self.has_ended and self.status and self._is_until_close and exc is None:
+            self.has_ended = True
+        if not self.has_ended:
+            self._fail(str(exc or "") or "the connection broke off")
         if self._timer is not None:
             self._timer.cancel()
-            self._timer = None
-        self._parser = self.on_body = self._poll = None  # they refer to this connection
+        self._parser = self.on_body = None  # they refer to this connection
         self._on_lost(self)
         self._wake()
 
-    # -- what the parser calls -------------------------------------------------------------------
+    # The parser calls these.
 
     def on_message_begin(self) -> None:
         """Refuse a second answer."""
-        if self.ended:
+        if self.has_ended:
             raise ValueError("nobody asked for another answer")
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -165,92 +169,77 @@ class DirectConnection(asyncio.Protocol):
         """Take the head, unless it announces another one."""
         status: int = self._parser.get_status_code()
         if status <= _LAST_INTERIM:
-            self.headers = {}
-            self._interim = True
+            self.headers, self._is_interim = {}, True
             return
         coding = self.headers.get("transfer-encoding")
         if coding is not None and coding.lower() != "chunked":
             raise ValueError(f"transfer-encoding {coding!r}")
-        self.until_close = coding is None and "content-length" not in self.headers
+        self._is_until_close = coding is None and "content-length" not in self.headers
         self.status = status
         self._deadline = inf
 
     def on_message_complete(self) -> None:
-        """End the answer, unless it was one that announces another."""
-        if self._interim:
-            self._interim = False
-            return
-        self.ended = True
-        self.keep = self._parser.should_keep_alive()
+        """End the answer, unless it only announced another one."""
+        if self._is_interim:
+            self._is_interim = False
+        else:
+            self.has_ended, self._is_last = True, not self._parser.should_keep_alive()
 
-    # -- inside ----------------------------------------------------------------------------------
-
-    def _forget_answer(self) -> None:
-        self.headers = {}
-        self.status = self._unread = self._without_body = 0
-        self.error, self.timed_out, self.keep, self.silent = "", False, False, True
+    # All that follow are called from above.
 
     def _refuse(self, error: Exception) -> None:
-        self.keep = False
-        if not self.ended:  # what follows a whole answer does not harm it
+        self._is_last = True
+        if not self.has_ended:  # what follows a whole answer does not harm it
             self._fail(f"the answer is not HTTP: {error}")
 
     def _bound(self, size: int, *, has_body: bool) -> None:
-        if self.ended:
+        self._without_body = 0 if has_body else self._without_body + size
+        self._unread += size if has_body else 0
+        if self.has_ended:
             return
-        if not has_body:
-            self._without_body += size
-            if self._without_body > _WITHOUT_BODY:
-                self._fail(f"more than {_WITHOUT_BODY:,} bytes came without any of the body")
-            return
-        self._without_body = 0
-        self._unread += size
-        if self._unread > _UNREAD and not self.paused:
-            self.paused = True
+        if self._without_body > _WITHOUT_BODY:
+            self._fail(f"more than {_WITHOUT_BODY:,} bytes came without any of the body")
+        elif self._unread > _UNREAD and not self._is_paused:
+            self._is_paused = True
             self.transport.pause_reading()
 
     def _fail(self, why: str) -> None:
         self.error = self.error or why
-        self.ended, self.keep = True, False
-        if not self.closed:
+        self.has_ended = self._is_last = True
+        if not self.is_closed:
             self.transport.abort()
 
     def _tell_reader(self, had_head: int) -> None:
-        if self.parts or self.ended or self.status != had_head:  # other bytes set no clock back
+        if self.parts or self.has_ended or self.status != had_head:  # others set no clock back
             self._wake()
 
     def _wake(self) -> None:
-        waiter = self._waiter
-        if waiter is not None and not waiter.done():
-            waiter.set_result(None)
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
 
     def _start_clock(self, seconds: float) -> None:
-        """Set the deadline; a timer that is set for an earlier time looks again by then."""
+        """Set the deadline; a timer that is set for an earlier time will look again by then."""
         self._seconds = seconds
         self._deadline = self._loop.time() + seconds
-        if self._timer is not None:
-            if self._timer_at <= self._deadline:
-                return
+        if self._timer is not None and self._timer.when() > self._deadline:
             self._timer.cancel()
-        self._set_timer()
-
-    def _set_timer(self) -> None:
-        self._timer_at = self._deadline
-        self._timer = self._loop.call_at(self._deadline, self._on_timer)
+            self._timer = None
+        if self._timer is None and seconds < inf:
+            self._timer = self._loop.call_at(self._deadline, self._on_timer)
 
     def _on_timer(self) -> None:
         self._timer = None
-        if self._deadline > self._loop.time():
-            if self._deadline < inf:
-                self._set_timer()
-            return
+        left = self._deadline - self._loop.time()
         unsent = self.transport.get_write_buffer_size()
-        if not self.ended and unsent < self._unsent:  # a slow service still reads the request
+        if left > 0:
+            if left < inf:
+                self._timer = self._loop.call_at(self._deadline, self._on_timer)
+        elif not self.has_ended and unsent < self._unsent:  # a slow service reads the request
             self._unsent = unsent
             self._start_clock(self._seconds)
-            return
-        if not self.ended:
-            self.timed_out = True
+        elif self.has_ended:  # idle for too long
+            self.transport.abort()
+        else:
+            self.has_timed_out = True
             self._fail("no data came")
             self._wake()
-        self.transport.abort()

@@ -1,7 +1,7 @@
 """HTTP/1.1 over direct connections, for asyncio: the plain case of the fast transport.
 
 No proxy, no HTTP/2, and TLS by the standard library; ``aiohttp_http`` has the rest. It is an own
-client because it needs half the CPU time of the libraries: docs/decisions.md has the figures.
+client because libraries need twice the CPU time and more: docs/decisions.md has the figures.
 """
 
 import asyncio
@@ -28,7 +28,8 @@ from .tls import describe_certificate_fix
 
 _HEADERS = {"accept": "*/*", "accept-encoding": "gzip, deflate", "user-agent": "pondero"}
 _FRAMING = ("connection", "content-length", "transfer-encoding", "upgrade")  # ours to write
-_SAFE = frozenset({"GET", "PUT", "DELETE", "OPTIONS"})  # the same when sent twice: RFC 9110, 9.2.2
+_BODILESS = ("GET", "DELETE", "OPTIONS")
+_REPEATABLE = (*_BODILESS, "PUT")  # RFC 9110, section 9.2.2
 _JOINED = 64 * 1024  # bytes of a body that are copied behind the head, for one packet of both
 _KNOWN_SECONDS = 10.0  # how long the addresses of a host are kept
 _SECOND_TRY = 0.25  # seconds until the next address of a host is tried beside the first
@@ -36,20 +37,11 @@ _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, section 5.6.2
 _PLAIN_URL = re.compile(r"https?://[\w.:\[\]-]+(?:[/?][!\"$-~]*)?", re.ASCII)
 
 
-class Origin(NamedTuple):
-    """Where connections lead."""
-
-    is_tls: bool
-    host: str
-    port: int
-
-
 class Place(NamedTuple):
-    """An address, in the parts that a request needs."""
+    """An address, in the parts that a request needs; ``named`` is its host in a head."""
 
-    origin: Origin
-    named: str  # in errors
-    host: str  # in the head
+    origin: tuple[bool, str, int]  # whether by TLS, the host and the port
+    named: str
     target: str
 
 
@@ -60,15 +52,16 @@ def find_place(url: str) -> Place | None:
         return None
     try:
         parts = urlsplit(url)
-        is_tls, port = parts.scheme == "https", parts.port
+        port = parts.port
     except ValueError as error:
         raise BadParameter(f"invalid address {url!r}: {error}") from error
     if not parts.hostname:
         return None
+    is_tls = parts.scheme == "https"
     usual = 443 if is_tls else 80
-    named = parts.netloc if port != usual else parts.netloc.rpartition(":")[0] or parts.netloc
+    named = parts.netloc.removesuffix(f":{usual}") if port == usual else parts.netloc
     target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
-    return Place(Origin(is_tls, parts.hostname, port or usual), parts.netloc, named, target)
+    return Place((is_tls, parts.hostname, port or usual), named, target)
 
 
 def can_send(request: HttpRequest) -> bool:
@@ -80,51 +73,47 @@ class DirectPool:
     """The connections of one event loop; the loop closes the keeper when it shuts down."""
 
     def __init__(self, settings: HttpSettings) -> None:
-        self._headers = {**_HEADERS, **settings.headers}
-        self._most = settings.limits.max_connections
-        self._expiry = settings.limits.keepalive_expiry
-        self._idle: dict[Origin, list[DirectConnection]] = {}
+        self._headers: dict[str, str] = {**_HEADERS, **settings.headers}
+        self._most: int | None = settings.limits.max_connections
+        self._expiry: float | None = settings.limits.keepalive_expiry
+        self._idle: dict[Any, list[DirectConnection]] = {}  # by origin
         self._open: set[DirectConnection] = set()
-        self._connecting = 0
+        self._connecting: int = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._addresses: dict[Origin, tuple[float, asyncio.Task[Any]]] = {}
-        self._sockets = Sockets()
+        self._addresses: dict[tuple[str, int], tuple[float, asyncio.Task[Any]]] = {}
+        self._sockets: Sockets = Sockets()
         self._all_closed: asyncio.Future[None] | None = None  # while the pool is closed
-        self.keeper = self._close_on_shutdown()
+        self.keeper: AsyncGenerator[None, None] = self._close_on_shutdown()
 
     async def send(
         self, request: HttpRequest, timeouts: Timeouts, context: ssl.SSLContext | None
     ) -> "DirectResponseStream":
-        """Send a request; return once the response's head has arrived."""
+        """Send a request that ``can_send`` allows; return once the response's head is there."""
         place = find_place(request.url)
         assert place is not None  # noqa: S101 - can_send was asked
         data = _write_request(request, place, self._headers)
         connection = self._take_idle(place.origin)
         if connection is not None:
-            await self._exchange(connection, data, timeouts.first_byte)
-            if connection.error and connection.silent and request.method in _SAFE:
-                connection = None  # it was closed while it was idle
+            await _begin(connection, data, timeouts.first_byte)
+            if connection.error and connection.is_silent and request.method in _REPEATABLE:
+                connection = None  # the service closed it while it was idle
         if connection is None:
             connection = await self._connect(place, timeouts, context)
-            await self._exchange(connection, data, timeouts.first_byte)
+            await _begin(connection, data, timeouts.first_byte)
         if connection.error:
             raise _translate_failure(connection, place, timeouts.first_byte)
         return DirectResponseStream(self, connection, place, timeouts.between_bytes)
 
-    async def _exchange(
-        self, connection: DirectConnection, data: list[bytes], seconds: float
-    ) -> None:
-        try:
-            connection.ask(data, seconds)
-            while not (connection.status or connection.error):
-                await connection.wait()
-        except BaseException:  # cancelled: the service must know at once
+    def release(self, connection: DirectConnection) -> None:
+        """Keep a connection for the next request if it can take one, else close it."""
+        if connection.is_reusable() and self._all_closed is None:
+            connection.rest(self._expiry)
+            self._idle.setdefault(connection.origin, []).append(connection)
+            self._wake_next()
+        else:
             connection.abort()
-            raise
 
-    # -- the pool --------------------------------------------------------------------------------
-
-    def _take_idle(self, origin: Origin) -> DirectConnection | None:
+    def _take_idle(self, origin: tuple[bool, str, int]) -> DirectConnection | None:
         idle = self._idle.get(origin)
         while idle:
             connection = idle.pop()
@@ -133,20 +122,11 @@ class DirectPool:
             connection.abort()
         return None
 
-    def release(self, connection: DirectConnection) -> None:
-        """Keep a connection for the next request if it can take one, else close it."""
-        if connection.is_reusable() and self._all_closed is None:
-            connection.rest(self._expiry)
-            self._idle.setdefault(connection.origin, []).append(connection)  # type: ignore[arg-type]  # one of ours
-            self._wake_next()
-        else:
-            connection.abort()
-
     def _forget(self, connection: DirectConnection) -> None:
         """Drop a connection that is closed."""
         self._open.discard(connection)
-        idle = self._idle.get(connection.origin)  # type: ignore[call-overload]  # one of ours
-        if idle is not None and connection in idle:
+        idle = self._idle.get(connection.origin, [])
+        if connection in idle:
             idle.remove(connection)
         self._wake_next()
         if self._all_closed is not None and not self._open and not self._all_closed.done():
@@ -173,8 +153,8 @@ class DirectPool:
             message = f"no connection to {place.named} in time"
             raise Timeout(message, connected=False) from error
         except OSError as error:
-            why = f"{_describe(error)}{describe_certificate_fix(str(error))}"
-            message = f"cannot reach {place.named}: {why}"
+            why = (error.strerror or str(error)).lower() or "no connection"
+            message = f"cannot reach {place.named}: {why}{describe_certificate_fix(str(error))}"
             raise Unreachable(message, connected=False) from error
 
     def _is_full(self) -> bool:
@@ -206,24 +186,20 @@ class DirectPool:
                 return
 
     async def _open_connection(
-        self, origin: Origin, context: ssl.SSLContext | None
+        self, origin: tuple[bool, str, int], context: ssl.SSLContext | None
     ) -> DirectConnection:
-        loop = asyncio.get_running_loop()
+        is_tls, host, port = origin
         made = await start_connection(
-            await self._resolve(origin),
+            await self._resolve(host, port),
             happy_eyeballs_delay=_SECOND_TRY,
             interleave=1,
-            loop=loop,
             socket_factory=self._sockets.make,
         )
         connection = DirectConnection(origin, self._forget)
+        secured = {"ssl": context, "server_hostname": host} if is_tls else {}
         try:
-            await loop.create_connection(
-                lambda: connection,
-                sock=made,
-                ssl=context if origin.is_tls else None,
-                server_hostname=origin.host if origin.is_tls else None,
-            )
+            loop = asyncio.get_running_loop()
+            await loop.create_connection(lambda: connection, sock=made, **secured)  # type: ignore[call-overload]  # both are for TLS
         except BaseException:
             connection.abort()
             made.close()
@@ -231,25 +207,25 @@ class DirectPool:
         self._open.add(connection)
         return connection
 
-    async def _resolve(self, origin: Origin) -> Any:
+    async def _resolve(self, host: str, port: int) -> Any:
         """Return the addresses of a host; all that ask at once share one look-up."""
-        loop = asyncio.get_running_loop()
-        until, task = self._addresses.get(origin, (0.0, None))
-        if task is None or until < loop.time():
-            task = asyncio.ensure_future(self._look_up(origin.host, origin.port))
-            self._addresses[origin] = (loop.time() + _KNOWN_SECONDS, task)
+        now = asyncio.get_running_loop().time()
+        until, task = self._addresses.get((host, port), (0.0, None))
+        if task is None or until < now:
+            task = asyncio.ensure_future(self._look_up(host, port))
+            self._addresses[host, port] = (now + _KNOWN_SECONDS, task)
         try:
             return await asyncio.shield(task)
         except OSError:
-            self._addresses.pop(origin, None)
+            self._addresses.pop((host, port), None)
             raise
-        except UnicodeError as error:  # a name with an empty part, or one that is too long
-            self._addresses.pop(origin, None)
-            raise OSError(f"invalid host {origin.host!r}") from error
 
     async def _look_up(self, host: str, port: int) -> Any:
         loop = asyncio.get_running_loop()
-        return await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        try:
+            return await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except UnicodeError as error:  # a name with an empty part, or with one that is too long
+            raise OSError(f"invalid host {host!r}") from error
 
     async def _close_on_shutdown(self) -> AsyncGenerator[None, None]:
         try:
@@ -272,19 +248,22 @@ class DirectResponseStream:
         self, pool: DirectPool, connection: DirectConnection, place: Place, seconds: float
     ) -> None:
         self.head: ResponseHead = ResponseHead(connection.status, connection.headers)
-        self._pool = pool
+        self._pool: DirectPool = pool
         self._connection: DirectConnection | None = connection
-        self._place = place
-        self._seconds = seconds
-        self._packed = self._unpacker() if "content-encoding" in self.head.headers else None
+        self._place: Place = place
+        self._seconds: float = seconds
+        coding = self.head.headers.get("content-encoding", "").strip().lower()
+        self._packed: PackedBody | None = PackedBody(coding) if coding in CODINGS else None
+        if self._packed is None and coding not in ("", "identity"):
+            self.__del__()
+            message = f"{place.named} packed its answer as {coding!r}, which nobody asked for"
+            raise Unreachable(message)
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self
 
     async def __anext__(self) -> bytes:
-        if self._packed is not None:
-            return await self._unpacked(self._packed)
-        return await self._next()
+        return await (self._next() if self._packed is None else self._unpack(self._packed))
 
     async def _next(self) -> bytes:
         connection = self._connection
@@ -293,13 +272,13 @@ class DirectResponseStream:
         while not connection.parts:
             if connection.error:
                 raise _translate_failure(connection, self._place, self._seconds)
-            if connection.ended:
+            if connection.has_ended:
                 await self.aclose()
                 raise StopAsyncIteration
-            await connection.wait_for_body(self._seconds)
+            await connection.wait_for_part(self._seconds)
         return connection.take()
 
-    async def _unpacked(self, packed: PackedBody) -> bytes:
+    async def _unpack(self, packed: PackedBody) -> bytes:
         try:
             while not (data := packed.take()):
                 packed.feed(await self._next())
@@ -312,16 +291,6 @@ class DirectResponseStream:
             raise
         return data
 
-    def _unpacker(self) -> PackedBody | None:
-        coding = self.head.headers["content-encoding"].strip().lower()
-        if coding in ("", "identity"):
-            return None
-        if coding in CODINGS:
-            return PackedBody(coding)
-        self.__del__()
-        message = f"{self._place.named} packed its answer as {coding!r}, which nobody asked for"
-        raise Unreachable(message)
-
     async def aclose(self) -> None:
         """Return the connection to the pool if all was read, else close it."""
         connection, self._connection = self._connection, None
@@ -330,8 +299,19 @@ class DirectResponseStream:
 
     def __del__(self) -> None:
         connection, self._connection = self._connection, None
-        if connection is not None and not connection.closed:
+        if connection is not None and not connection.is_closed:
             connection.abort()
+
+
+async def _begin(connection: DirectConnection, data: list[bytes], seconds: float) -> None:
+    """Write a request and wait for the head of its answer, or for an error."""
+    try:
+        connection.ask(data, seconds)
+        while not (connection.status or connection.error):
+            await connection.wait()
+    except BaseException:  # cancelled: the service must know at once
+        connection.abort()
+        raise
 
 
 @lru_cache(maxsize=512)
@@ -343,13 +323,13 @@ def _check_name(name: str) -> str:
 
 def _write_request(request: HttpRequest, place: Place, more: Mapping[str, str]) -> list[bytes]:
     """Return the bytes of a request, in one piece if it is small."""
-    headers = {"host": place.host, **more}
+    headers = {"host": place.named, **more}
     for name, value in request.headers.items():
         headers[_check_name(name).lower()] = value
     for name in _FRAMING:
         headers.pop(name, None)
     body = request.body
-    if body or request.method not in ("GET", "DELETE", "OPTIONS"):
+    if body or request.method not in _BODILESS:
         headers["content-length"] = str(len(body))
     lines = [f"{name}: {value}\r\n" for name, value in headers.items()]
     first = f"{_check_name(request.method)} {place.target} HTTP/1.1\r\n"
@@ -362,10 +342,6 @@ def _write_request(request: HttpRequest, place: Place, more: Mapping[str, str]) 
 
 
 def _translate_failure(connection: DirectConnection, place: Place, seconds: float) -> PonderoError:
-    if connection.timed_out:
+    if connection.has_timed_out:
         return Timeout(f"no data came from {place.named} for {seconds:g} s")
     return Unreachable(f"{place.named}: {connection.error}")
-
-
-def _describe(error: OSError) -> str:
-    return (error.strerror or str(error)).lower() or "no connection"

@@ -11,8 +11,8 @@ class PackedBody:
     """Unpacks a body; ``feed`` bytes, then ``take`` until nothing comes."""
 
     def __init__(self, coding: str) -> None:
-        self._coding = coding
-        self._waiting = b""
+        self._coding: str = coding
+        self._waiting: bytes = b""
         self._unpacker: zlib._Decompress | None = None
 
     def feed(self, data: bytes) -> None:

@@ -27,7 +27,7 @@ class Sockets:
 
     def __init__(self) -> None:
         self._open: WeakSet[_Socket] = WeakSet()
-        self._share = 0
+        self._share: int = 0
 
     def make(self, info: tuple[Any, ...]) -> socket.socket:
         """Return a socket for an address."""
