@@ -53,7 +53,7 @@ class DirectConnection(asyncio.Protocol):
         self._parser: Any = HttpResponseParser(self)
 
     def ask(self, data: Sequence[bytes], seconds: float) -> None:
-        """Write a request; the answer has so many seconds to begin."""
+        """Write a request, whose answer must begin within ``seconds``."""
         self.headers, self.status, self._without_body = {}, 0, 0
         self.is_silent, self._is_last, self.has_ended = True, True, False
         if len(data) == 1:
@@ -72,7 +72,7 @@ class DirectConnection(asyncio.Protocol):
             self._waiter = None
 
     async def wait_for_part(self, seconds: float) -> None:
-        """The same within a body, of which no byte may come for so many seconds."""
+        """Return when a part, an end or an error came, or after ``seconds`` without any."""
         self._start_clock(seconds)
         await self.wait()
         self._deadline = inf  # a reader that takes its time is not the service's silence
@@ -95,7 +95,7 @@ class DirectConnection(asyncio.Protocol):
         return is_over and not self.transport.get_write_buffer_size()
 
     def rest(self, seconds: float | None) -> None:
-        """Wait for the next request, for so many seconds at most."""
+        """Wait for the next request, for ``seconds`` at most."""
         self.headers = {}
         self._start_clock(inf if seconds is None else seconds)
 
@@ -124,7 +124,7 @@ class DirectConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Parse what has come."""
-        if self.has_ended:  # nobody asked for it, and the next answer must not begin with it
+        if self.has_ended:  # it was not asked for, and the next answer must not begin with it
             self._is_last = True
             self.transport.abort()
             return
@@ -135,7 +135,7 @@ class DirectConnection(asyncio.Protocol):
         except (HttpParserError, HttpParserUpgrade) as error:
             self._refuse(error)
         else:
-            self._bound(len(data), has_body=len(self.parts) > parts)
+            self._check_size(len(data), has_body=len(self.parts) > parts)
         self._tell_reader(had_head)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -156,7 +156,7 @@ class DirectConnection(asyncio.Protocol):
     def on_message_begin(self) -> None:
         """Refuse a second answer."""
         if self.has_ended:
-            raise ValueError("nobody asked for another answer")
+            raise ValueError("an answer that no request asked for")
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Add a header; those that follow the body are ignored."""
@@ -192,7 +192,7 @@ class DirectConnection(asyncio.Protocol):
         if not self.has_ended:  # what follows a whole answer does not harm it
             self._fail(f"the answer is not HTTP: {error}")
 
-    def _bound(self, size: int, *, has_body: bool) -> None:
+    def _check_size(self, size: int, *, has_body: bool) -> None:
         self._without_body = 0 if has_body else self._without_body + size
         self._unread += size if has_body else 0
         if self.has_ended:

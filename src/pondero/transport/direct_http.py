@@ -32,7 +32,7 @@ _BODILESS = ("GET", "DELETE", "OPTIONS")
 _REPEATABLE = (*_BODILESS, "PUT")  # RFC 9110, section 9.2.2
 _JOINED = 64 * 1024  # bytes of a body that are copied behind the head, for one packet of both
 _KNOWN_SECONDS = 10.0  # how long the addresses of a host are kept
-_SECOND_TRY = 0.25  # seconds until the next address of a host is tried beside the first
+_SECOND_TRY = 0.25  # seconds until the next address of a host is tried too
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, section 5.6.2
 _PLAIN_URL = re.compile(r"https?://[\w.:\[\]-]+(?:[/?][!\"$-~]*)?", re.ASCII)
 
@@ -160,7 +160,7 @@ class DirectPool:
     def _is_full(self) -> bool:
         if self._most is None or len(self._open) + self._connecting < self._most:
             return False
-        for idle in self._idle.values():  # one that nobody uses makes room
+        for idle in self._idle.values():  # an idle one makes room
             if idle:
                 oldest = idle.pop(0)
                 self._open.discard(oldest)
@@ -256,7 +256,7 @@ class DirectResponseStream:
         self._packed: PackedBody | None = PackedBody(coding) if coding in CODINGS else None
         if self._packed is None and coding not in ("", "identity"):
             self.__del__()
-            message = f"{place.named} packed its answer as {coding!r}, which nobody asked for"
+            message = f"{place.named} packed its answer as {coding!r}, which was not asked for"
             raise Unreachable(message)
 
     def __aiter__(self) -> AsyncIterator[bytes]:
