@@ -139,6 +139,10 @@ judge-js: $(READY) ## Google's JavaScript SDK at the emulator and through the ga
 soak: $(READY) ## load a gateway with faults, hang-ups and kills; SECONDS=60 in place of 30 minutes
 	$(BIN)/python bench/soak.py $(SECONDS)
 
+.PHONY: scale
+scale: $(READY) ## simulate ten replicas on one Redis and one PostgreSQL; SCALE="--rate 200" is more
+	$(BIN)/python bench/simulate_scale.py $(SCALE)
+
 .PHONY: catalog
 catalog: $(CATALOG) ## compile the catalog's TOML
 

@@ -46,7 +46,7 @@ def serving() -> Iterator[str]:
 # -- what is answered ------------------------------------------------------------------------
 
 
-def _short(wire: str) -> Json:
+def write_short(wire: str) -> Json:
     """Return a whole answer of one sentence."""
     said = "Sunny, 21 degrees."
     counts = {"input_tokens": 9, "output_tokens": 7}
@@ -127,7 +127,7 @@ def _canned() -> dict[tuple[str, str], tuple[bytes, bytes]]:
     """Return what is written for each kind and wire, in two halves."""
     canned = {}
     for wire in dict.fromkeys(_WIRES.values()):
-        canned["short", wire] = (_whole(_short(wire)), b"")
+        canned["short", wire] = (_whole(write_short(wire)), b"")
         for kind, events in (("stream", EVENTS), ("first", FEW), ("crowd", CROWDED)):
             canned[kind, wire] = _halves(wire, events)
         canned["slow", wire] = canned["first", wire]

@@ -28,7 +28,7 @@ from pondero.catalog import (
 )
 from pondero.client import load_catalog
 from pondero.contract import SCENARIOS
-from pondero.dialects import CacheRules, load_cache_rules
+from pondero.dialects import CacheRules, Endpoint, list_endpoints, load_cache_rules
 from pondero.gateway import load_clients
 from pondero.thinking import BENIGN, CHOICES, CODES, FIGURES, TOKENS, Plan, nearest_level
 
@@ -43,6 +43,7 @@ FILES = (
     "docs/contracts.md",
     "docs/disagreements.md",
     "docs/emulator.md",
+    "docs/endpoints.md",
     "docs/from/programs.md",
     "docs/requirements.md",
     "docs/gateway.md",
@@ -433,10 +434,51 @@ def clients() -> str:
     return table(["client", "command", "settings", "install with"], rows)
 
 
+def signatures() -> str:
+    """Return what the signatures of each provider are bound to, with the source."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for provider in load_catalog().catalog.providers.values():
+        fact = provider.signatures
+        groups.setdefault((fact.bound_to, fact.source), []).append(f"`{provider.name}`")
+    order = ("organisation", "region", "cloud", "none")
+    found = sorted(groups.items(), key=lambda each: (order.index(each[0][0]), each[1]))
+    rows = [[bound_to, " ".join(names), source] for (bound_to, source), names in found]
+    return table(["bound to", "signatures of", "source"], rows)
+
+
 def pairs() -> str:
     """Return which features of a request each API dialect supports."""
     tried = runpy.run_path(str(ROOT / "docs" / "pairs.py"))
     return table(["", *tried["WIRES"]], tried["rows"]())
+
+
+def endpoints() -> str:
+    """Return what a gateway passes on besides conversations, by the names that keys list."""
+    rows = []
+    for name in dict.fromkeys(each.name for each in list_endpoints()):
+        same = [each for each in list_endpoints() if each.name == name]
+        calls = dict.fromkeys(call for each in same for call in _calls(each))
+        holds = "yes" if any(each.carries for each in same) else "no"
+        counts = dict.fromkeys(_COUNTS[each.counts] for each in same)
+        rows.append(
+            [f"`{name}`", " ".join(f"`{call}`" for call in calls), holds, ", ".join(counts)]
+        )
+    head = ["endpoint", "calls", "could hold a conversation", "its use is known"]
+    return table(head, rows)
+
+
+_COUNTS = {"body": "before, from the body", "answer": "from the answer", "nothing": "it is free"}
+
+
+def _calls(endpoint: Endpoint) -> list[str]:
+    """Return the calls as clients write them: each path once, with its methods."""
+    version = {"openai": "/v1", "gemini": "/v1beta"}.get(endpoint.api, "")
+    paths: dict[str, list[str]] = {}
+    for call in endpoint.calls:
+        method, _, path = call.partition(" ")
+        shown = path if "{version}" in path else f"{endpoint.before}{version}{path}"
+        paths.setdefault(shown, []).append("WebSocket" if method == "SOCKET" else method)
+    return [f"{','.join(methods)} {path}" for path, methods in paths.items()]
 
 
 BLOCKS: dict[str, Callable[[], str]] = {
@@ -460,6 +502,8 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "account": account,
     "scenarios": scenarios,
     "clients": clients,
+    "endpoints": endpoints,
+    "signatures": signatures,
     "pairs": pairs,
     "agreement": agreement,
     "disagreements": disagreements,

@@ -5,8 +5,6 @@ import json
 import sys
 
 import pytest
-from tests.cassettes.test_leak_check import places
-from tests.emulator.test_candidates import ask_chat
 
 import pondero
 from pondero.cassettes.leak_check import find_in_exchanges
@@ -19,6 +17,8 @@ from pondero.emulator.faults import Fault
 from pondero.errors import Overloaded
 from pondero.exchange import Retry
 from pondero.thinking.typical import DEPTHS
+from tests.cassettes.test_leak_check import places
+from tests.emulator.test_candidates import ask_chat
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,7 @@ def _receipt(chance: Random, number: int, at: float) -> Receipt:
         id=f"{number:024x}",
         at=at,
         key=key,
+        group="research" if key in ("ci", "maria") else None,
         front="anthropic" if key != "support-bot" else "openai_chat",
         said=model,
         provider=provider,

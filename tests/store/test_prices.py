@@ -10,6 +10,11 @@ from pondero.client import models
 from pondero.store import load_catalog, price_usage
 
 TOKENS = Usage(1000, 300, 200, 100, 400, 2000)
+COUNTS = (  # input, output, thinking, cache reads, cache writes
+    *((1, 1, 0, 0, 0), (999, 7, 3, 0, 0), (199_999, 9, 9, 0, 0), (300_000, 1, 5, 0, 0)),
+    *((1, 1, 0, 7, 0), (0, 1, 0, 0, 9), (999, 7, 3, 31, 17), (100_000, 9, 9, 99_999, 0)),
+    *((100_000, 9, 9, 99_999, 1), (1, 1, 5, 100_000, 150_000)),
+)
 
 
 @pytest.fixture
@@ -61,13 +66,18 @@ def test_a_price_that_is_worked_out_here_is_what_genai_prices_says():
     providers, priced = load_catalog().catalog.providers, 0
     for entry in models():
         url = providers[entry.provider.name].url
-        for asked, said, thought in ((1, 1, 0), (999, 7, 3), (199_999, 9, 9), (300_000, 1, 5)):
-            tokens = genai_prices.Usage(input_tokens=asked, output_tokens=said + thought)
+        for asked, said, thought, read, wrote in COUNTS:
+            tokens = genai_prices.Usage(
+                input_tokens=asked + read + wrote,
+                cache_read_tokens=read or None,
+                cache_write_tokens=wrote or None,
+                output_tokens=said + thought,
+            )
             try:
                 theirs = genai_prices.calc_price(tokens, entry.model, provider_api_url=url)
             except (LookupError, ValueError):
                 continue
-            usage = Usage(input=asked, output=said, thinking=thought)
+            usage = Usage(asked, read, wrote, said, thought)
             if (ours := price_usage(entry.provider.name, entry.model, usage)) is not None:
                 assert ours == theirs.total_price
                 priced += 1
@@ -76,4 +86,5 @@ def test_a_price_that_is_worked_out_here_is_what_genai_prices_says():
 
 def test_without_the_package_no_price_is_known(monkeypatch):
     monkeypatch.setitem(sys.modules, "genai_prices", None)
-    assert price_usage("anthropic", "claude-opus-5", TOKENS) is None
+    minute = 60.0  # for which no test before this one has asked
+    assert price_usage("anthropic", "claude-opus-5", TOKENS, at=minute) is None

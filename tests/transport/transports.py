@@ -19,7 +19,7 @@ class ByLibrary(FastTransport):
     async def send(self, request: HttpRequest, timeouts: Timeouts) -> AsyncResponse:
         """Send a request; return once the response's head has arrived."""
         proxy = self._settings.proxies.proxy_for(request.url)
-        return await self._library(proxy).send(request, timeouts, proxy)
+        return await self._library(proxy).send(request, timeouts, proxy=proxy)
 
 
 AWAITED: dict[str, Any] = {

@@ -54,6 +54,7 @@ from .parts import (
 )
 from .pictures import measure_picture
 from .reply import Reply, V, Verdict, is_thinking_only
+from .reply_events import iter_events
 from .request import (
     OutputFormat,
     PictureLimits,
@@ -136,6 +137,7 @@ __all__ = [
     "get_path",
     "is_emulated",
     "is_thinking_only",
+    "iter_events",
     "join_pieces",
     "known_count",
     "load_json",

@@ -236,7 +236,8 @@ class Origin(Struct, frozen=True, omit_defaults=True):
     """The model and level that wrote a message, and when (seconds since 1970).
 
     ``emulator``: the address of the emulator that wrote it in the model's place, ``offline`` for
-    one inside the program; None: a service did.
+    one inside the program; None: a service did. ``deployment``: the account of a gateway that was
+    asked; None: the provider's usual one.
 
     >>> origin = client.ask("claude-opus-5/low", "What is 17 * 23?").message.origin
     >>> origin.provider, origin.model, origin.level
@@ -248,6 +249,7 @@ class Origin(Struct, frozen=True, omit_defaults=True):
     level: str | None = None
     at: float | None = None
     emulator: str | None = None
+    deployment: str | None = None
 
 
 _KINDS = frozenset((Text, Thinking, ToolCall, ToolResult, Image, Blob, UnknownPart, LevelUpdate))

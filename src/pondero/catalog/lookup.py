@@ -49,7 +49,9 @@ class ModelEntry(Struct, frozen=True):
     otherwise, ``asked_of`` the given provider if a sibling serves the model. ``window`` is from a
     public list. ``maker`` is a provider in the path of a name that another one serves: the
     ``openai`` of ``openai/gpt-5.5``, if no provider was named. ``short`` is a given short name,
-    ``line`` the line whose newest model it means.
+    ``line`` the line whose newest model it means. ``deployment`` is the account of a gateway that
+    is asked, empty for the provider's usual one; ``reads_of`` are the deployments whose signatures
+    that account can read, None for all.
     """
 
     provider: Provider
@@ -67,6 +69,8 @@ class ModelEntry(Struct, frozen=True):
     maker: str = ""
     short: str = ""
     line: str = ""
+    deployment: str = ""
+    reads_of: frozenset[str] | None = None
 
     @property
     def evidence(self) -> Evidence:
@@ -134,7 +138,7 @@ class ModelEntry(Struct, frozen=True):
 
     def __hash__(self) -> int:
         """Hash the name alone: a provider's tables have no hash."""
-        return hash((self.provider.name, self.model))
+        return hash((self.provider.name, self.model, self.deployment))
 
     @property
     def _limits_evidence(self) -> Evidence | None:

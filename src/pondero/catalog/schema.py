@@ -129,6 +129,22 @@ class RejectedFields(_Row, frozen=True, kw_only=True):
     source: str
 
 
+BoundTo = Literal["organisation", "region", "cloud", "none"]
+"""Who can use what a service signed: one organisation, one address, or every account."""
+
+
+class SignatureBinding(_Row, frozen=True, kw_only=True):
+    """What a provider's signatures are bound to, besides the model.
+
+    ``organisation``: the account behind the key; ``region``: the address, such as an Azure
+    resource; ``cloud``: the provider as a whole; ``none``: other providers of the maker take them
+    too, or nothing is signed. Without a source it is not known, and treated as bound.
+    """
+
+    bound_to: BoundTo = "organisation"
+    source: str = ""
+
+
 class Provider(_Row, frozen=True, kw_only=True):
     """A deployment: its address, its key, and where thinking fields go in its requests.
 
@@ -150,7 +166,8 @@ class Provider(_Row, frozen=True, kw_only=True):
     of models whose signatures cover everything before them.
     ``model_quirks`` are added to ``quirks`` for the models that they match, in
     their order. ``output_buffer`` is the number of output tokens to leave free. ``output`` says how
-    each model takes a JSON answer's shape. ``telemetry`` is its name in OpenTelemetry's conventions
+    each model takes a JSON answer's shape. ``signatures`` says which accounts can use what it
+    signed. ``telemetry`` is its name in OpenTelemetry's conventions
     for generative AI, if they have one.
     """
 
@@ -197,6 +214,7 @@ class Provider(_Row, frozen=True, kw_only=True):
     api: str = ""
     batch: BatchTerms | None = None
     output: OutputModes = OutputModes()
+    signatures: SignatureBinding = SignatureBinding()
     output_buffer: Annotated[int, Meta(ge=0)] | None = None
     source: str
     checked: str

@@ -1,6 +1,7 @@
 """One package for each dialect: how we call the API, and how its service behaves."""
 
 from .answer_fields import AnswerFields, AnswerOption, AnswerOptions
+from .conversation_marks import ConversationMarks
 from .dialect import (
     AcceptedRequest,
     AnswerContext,
@@ -42,6 +43,28 @@ from .dialect import (
     TagRule,
     leave_unsigned,
 )
+from .endpoint_usage import (
+    AnswerUsage,
+    AnswerUsageReader,
+    add_answer_usages,
+    find_texts,
+    read_answer_usage,
+    read_event_usage,
+)
+from .endpoints import (
+    SOCKET,
+    BatchLines,
+    Endpoint,
+    EndpointApi,
+    EndpointMatch,
+    endpoint_names,
+    find_closed,
+    find_endpoint,
+    find_socket,
+    list_apis,
+    list_endpoints,
+    list_key_protocols,
+)
 from .hosted_parts import LOST, Told
 from .json_schemas import make_valid
 from .level_turns import LevelTurns
@@ -56,27 +79,37 @@ from .prompt_cache import (
     find_cache_rules,
     load_cache_rules,
 )
+from .rate_limits import LimitNames, LimitUnit, RateLimit, RateLimitHeaders
 from .registry import COMMON, NAMES, get_dialect, guess_dialect
 from .schema_rules import OutputSupport, SchemaRules, ToolRules
 from .tool_forms import read_function
+from .turn_forms import TurnForm
 
 __all__ = [
     "COMMON",
     "LOST",
     "NAMES",
+    "SOCKET",
     "AcceptedRequest",
     "AnswerContext",
     "AnswerFields",
     "AnswerOption",
     "AnswerOptions",
+    "AnswerUsage",
+    "AnswerUsageReader",
+    "BatchLines",
     "ByteStream",
     "CacheReport",
     "CacheRules",
     "Caller",
+    "ConversationMarks",
     "DepthPlaces",
     "Dialect",
     "EarlierAnswer",
     "EarlierAnswers",
+    "Endpoint",
+    "EndpointApi",
+    "EndpointMatch",
     "ErrorId",
     "ErrorShape",
     "EventStream",
@@ -84,6 +117,8 @@ __all__ = [
     "HostedTools",
     "Layer",
     "LevelTurns",
+    "LimitNames",
+    "LimitUnit",
     "MatchScore",
     "MediaRules",
     "MissReason",
@@ -99,6 +134,8 @@ __all__ = [
     "PromptCount",
     "PromptPrefix",
     "Quirks",
+    "RateLimit",
+    "RateLimitHeaders",
     "Rejected",
     "Repair",
     "ReplayIssue",
@@ -119,11 +156,23 @@ __all__ = [
     "TagRule",
     "Told",
     "ToolRules",
+    "TurnForm",
+    "add_answer_usages",
+    "endpoint_names",
     "find_cache_rules",
+    "find_closed",
+    "find_endpoint",
+    "find_socket",
+    "find_texts",
     "get_dialect",
     "guess_dialect",
     "leave_unsigned",
+    "list_apis",
+    "list_endpoints",
+    "list_key_protocols",
     "load_cache_rules",
     "make_valid",
+    "read_answer_usage",
+    "read_event_usage",
     "read_function",
 ]

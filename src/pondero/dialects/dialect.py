@@ -29,12 +29,15 @@ from ..canon import (
 from ..errors import ServiceError
 from ..thinking import UNSET, Adjustment, Capability, Intent, Plan
 from .answer_fields import AnswerFields
+from .conversation_marks import ConversationMarks
 from .hosted_parts import Told
 from .level_turns import LevelTurns
 from .media_rules import MediaRules
 from .portability import Portability
 from .prompt_cache import CacheReport, PromptPrefix
+from .rate_limits import RateLimitHeaders
 from .schema_rules import HOST_PLAIN, OutputSupport, ToolRules
+from .turn_forms import TurnForm
 
 Quirks = Mapping[str, Json]
 """The differences of one deployment, from its file in the catalog."""
@@ -251,6 +254,7 @@ class Caller(Struct, frozen=True, kw_only=True):
     - ``level_turns`` says how a level is set inside a conversation.
     - ``retell`` returns a part of a hosted tool in words and pictures, for other services' models.
     - ``answers`` says where a request asks for several answers and for log probabilities.
+    - ``rate_limits`` are the headers in which answers report the limits of the account.
     """
 
     encode: Callable[[Request, Plan, Target], HttpRequest]
@@ -281,6 +285,7 @@ class Caller(Struct, frozen=True, kw_only=True):
     retell: Callable[[Mapping[str, Json]], Told | None] | None = None
     answers: AnswerFields = AnswerFields()
     level_turns: LevelTurns | None = None
+    rate_limits: RateLimitHeaders = RateLimitHeaders()
 
     def find_count(self, quirks: Quirks) -> PromptCount | None:
         """Return how a deployment counts prompts; None if it cannot."""
@@ -702,6 +707,8 @@ class Service(Struct, Generic[C], frozen=True, kw_only=True):
     - ``several``: the API can give several answers to one request.
     - ``also_at``: providers whose own API is another and that serve this one too; each with the
       provider whose table of this API is theirs.
+    - ``turn_form``: how turns of a conversation are told apart; None: only ``parse`` knows.
+    - ``conversation`` says where clients name the conversation of a request.
     """
 
     default_provider: str
@@ -735,6 +742,8 @@ class Service(Struct, Generic[C], frozen=True, kw_only=True):
     own_messages: bool = False
     several: SeveralAnswers[C] | None = None
     also_at: Mapping[str, str] = {}
+    turn_form: TurnForm | None = None
+    conversation: ConversationMarks = ConversationMarks()
 
 
 # -- both ----------------------------------------------------------------------------------------

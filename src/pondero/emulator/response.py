@@ -6,32 +6,21 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import msgspec
-from msgspec.json import encode
 
 from ..canon import (
-    Blob,
     Event,
     Finished,
     HttpResponse,
-    Image,
     Json,
     Message,
     Part,
-    PartEnd,
-    PartKind,
-    PartStart,
     Reply,
     ResponseHead,
-    Started,
     Text,
     TextDelta,
-    Thinking,
-    ThinkingDelta,
     ToolCall,
-    ToolDelta,
-    UnknownPart,
-    Usage,
     UsageUpdate,
+    iter_events,
 )
 from ..dialects import AcceptedRequest, ByteStream, Dialect, Service
 from ..errors import Timeout, Unreachable
@@ -41,52 +30,14 @@ from .faults import AsyncSleep, Break, Fault, Pause, Piece, Sleep, apply_fault, 
 from .log import LogEntry
 
 _WORDS = re.compile(r"\s*(?:\S{1,24}\s*){1,3}|\s+", re.DOTALL)
-_KINDS: dict[type, PartKind] = {
-    Text: "text",
-    Thinking: "thinking",
-    ToolCall: "tool_call",
-    Image: "image",
-    Blob: "blob",
-    UnknownPart: "other",
-}
 
 
 def events(reply: Reply) -> Iterator[Event]:
-    """Yield the events of a streamed answer, a few words at a time."""
-    # The input is counted before the first word, and some dialects send it first.
-    yield UsageUpdate(Usage(reply.usage.input, reply.usage.cache_read, reply.usage.cache_write))
-    yield Started(reply.model, reply.request_id)
-    spoken = False
-    for index, part in enumerate(reply.message.parts):
-        call_fields = (part.id, part.name, part.signature) if isinstance(part, ToolCall) else ()
-        if not spoken and not isinstance(part, Thinking):
-            spoken = True  # one dialect reports the thinking tokens from the first word on
-            yield UsageUpdate(reply.usage)
-        yield PartStart(index, _KINDS[type(part)], *call_fields)
-        match part:
-            case Text():
-                yield from _text_deltas(index, part)
-            case Thinking():
-                yield from (ThinkingDelta(index, piece) for piece in pieces(part.text))
-            case ToolCall():
-                json = part.arguments
-                text = json if isinstance(json, str) else encode(json).decode()
-                yield from (ToolDelta(index, piece) for piece in pieces(text))
-            case _:
-                pass
-        yield PartEnd(index, part)
-    yield Finished(
-        reply.finish,
-        reply.usage,
-        reply.raw_finish,
-        reply.model,
-        reply.grounding,
-        reply.safety,
-        reply.extras,
-    )
+    """Return the events of a streamed answer, a few words at a time."""
+    return iter_events(reply, cut=pieces, cut_text=_text_deltas)
 
 
-def _text_deltas(index: int, part: Text) -> Iterator[Event]:
+def _text_deltas(index: int, part: Text) -> Iterator[TextDelta]:
     """Yield a text in pieces, each with its own tokens."""
     weighed = bool(part.logprobs)
     for piece in pieces(part.text):

@@ -4,6 +4,7 @@ from ..lazy import Loader, make_lazy_getattr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .admin.command_audit import record_command
     from .config.checks import check_start
     from .config.model import (
         GatewayConfig,
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from .config.reader import load_config
     from .config.routing import Routing
     from .config.secrets import find_provider_key, find_provider_url, hash_key, make_key
+    from .hooks.interface import Hook, HookCall, Reject
     from .launch.clients import (
         ChosenModel,
         LaunchClient,
@@ -29,10 +31,11 @@ if TYPE_CHECKING:
     from .observability.observers import open_observers
     from .quotas.quota_preview import describe_quotas, find_lowered_limits
     from .server.run import run, run_gateway_in_thread
-    from .state.keys import KeyRing
+    from .state.keys import KeyEdit, KeyRing
     from .state.shared_state import find_eviction_policy, load_keys, rotate_envelope_secret
 
 _NAMES = {
+    "admin.command_audit": "record_command",
     "config.checks": "check_start",
     "config.model": (
         "GatewayConfig GatewayKey GatewayRoute LevelRules find_name_problem parse_expiry"
@@ -40,6 +43,7 @@ _NAMES = {
     "config.reader": "load_config",
     "config.routing": "Routing",
     "config.secrets": "find_provider_key find_provider_url hash_key make_key",
+    "hooks.interface": "Hook HookCall Reject",
     "launch.clients": (
         "ChosenModel LaunchClient LaunchCommand copy_back load_clients prepare_launch "
         "private_config"
@@ -48,7 +52,7 @@ _NAMES = {
     "observability.observers": "open_observers",
     "quotas.quota_preview": "describe_quotas find_lowered_limits",
     "server.run": "run run_gateway_in_thread",
-    "state.keys": "KeyRing",
+    "state.keys": "KeyEdit KeyRing",
     "state.shared_state": "find_eviction_policy load_keys rotate_envelope_secret",
 }
 
@@ -57,10 +61,14 @@ __all__ = [
     "GatewayConfig",
     "GatewayKey",
     "GatewayRoute",
+    "Hook",
+    "HookCall",
+    "KeyEdit",
     "KeyRing",
     "LaunchClient",
     "LaunchCommand",
     "LevelRules",
+    "Reject",
     "Routing",
     "check_start",
     "copy_back",
@@ -80,6 +88,7 @@ __all__ = [
     "parse_expiry",
     "prepare_launch",
     "private_config",
+    "record_command",
     "rotate_envelope_secret",
     "run",
     "run_gateway_in_thread",

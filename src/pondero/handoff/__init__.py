@@ -1,6 +1,7 @@
 """Which parts of the past another model may see: a view of a thread, and a manifest of changes."""
 
 from .adapt_parts import (
+    BOUND_ELSEWHERE,
     EMULATED_ELSEWHERE,
     HISTORY_LOST,
     MOVED_OUT,
@@ -15,7 +16,13 @@ from .adapt_parts import (
     answer_interrupted,
     is_reachable,
 )
-from .destination import Destination, Rejection, holds_other_kind, signature_digest
+from .destination import (
+    Destination,
+    Rejection,
+    holds_other_account,
+    holds_other_kind,
+    signature_digest,
+)
 from .manifest import Action, Change, Manifest
 from .open_tool_loop import find_loop_start, retell_calls, retell_open_loop
 from .surrogates import replace_surrogates_in_json
@@ -24,6 +31,7 @@ from .view import BEGINNING, UNASKED, View, handoff
 
 __all__ = [
     "BEGINNING",
+    "BOUND_ELSEWHERE",
     "EMULATED_ELSEWHERE",
     "FOLDED",
     "HISTORY_LOST",
@@ -48,6 +56,7 @@ __all__ = [
     "answer_interrupted",
     "find_loop_start",
     "handoff",
+    "holds_other_account",
     "holds_other_kind",
     "is_reachable",
     "replace_surrogates_in_json",

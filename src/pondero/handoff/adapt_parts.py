@@ -98,12 +98,13 @@ def _describe(medium: Image | Blob) -> str:
 REFUSED = "the destination did not take it back before"
 EMULATED_ELSEWHERE = "an emulator made it, and the destination is not that emulator"
 NOT_EMULATED = "a service made it, and the destination is the emulator"
+BOUND_ELSEWHERE = "another account made it, and only that account can use it"
 _FOREIGN_SIGNATURE = "another model or route made it"
 _NOTHING = "there is nothing in it"
 _BLANK = "the destination takes no text of blanks alone"
 _FOREIGN = "another model or route thought it"
 _UNNAMED = "nothing says which model thought it"
-_QUOTABLE = (_FOREIGN, _UNNAMED, EMULATED_ELSEWHERE, NOT_EMULATED)
+_QUOTABLE = (_FOREIGN, _UNNAMED, EMULATED_ELSEWHERE, NOT_EMULATED, BOUND_ELSEWHERE)
 _HALVES = "half a character cannot be sent"
 _ALPHABET = "the destination takes other ids, or this one was used before"
 MOVED_OUT = "an error holds text alone here: it goes after the results"
@@ -215,7 +216,7 @@ class PartAdapter:
             return "only the assistant's turns have thinking"
         if part.signature is not None:
             if not self._makers.reads(part.signature, message):
-                return self._other_kind(part.signature, message) or _FOREIGN
+                return self._other_maker(part.signature, message) or _FOREIGN
             return REFUSED if is_rejected(part.signature, self._to.refused) else None
         if not part.text or part.redacted:
             return _NOTHING
@@ -287,7 +288,7 @@ class PartAdapter:
         told = self._to.retell(part) if self._to.retell is not None else None
         if not told:
             if told is None:
-                self._changes.withhold(at, "other", UNREADABLE)
+                self._changes.withhold(at, "other", self._why_unreadable(part, message))
             else:
                 self._changes.withhold(at, "other", _NOTHING)
             return ()
@@ -300,6 +301,11 @@ class PartAdapter:
             return shown
         self.notes += shown
         return ()
+
+    def _why_unreadable(self, part: UnknownPart, message: Message) -> str:
+        alike = part.dialect == self._to.dialect and message.role == "assistant"
+        is_of_other = alike and not self._makers.is_of_this_account(message)
+        return BOUND_ELSEWHERE if is_of_other else UNREADABLE
 
     def _show(self, part: Text | Image | Blob, at: Place) -> Part:
         if isinstance(part, Text):
@@ -320,7 +326,16 @@ class PartAdapter:
     def _why(self, signature: Signature, message: Message) -> str:
         if is_rejected(signature, self._to.refused):
             return REFUSED
-        return self._other_kind(signature, message) or _FOREIGN_SIGNATURE
+        return self._other_maker(signature, message) or _FOREIGN_SIGNATURE
+
+    def _other_maker(self, signature: Signature, message: Message) -> str | None:
+        """Return why the same model did not make it after all: an emulator or another account."""
+        if (why := self._other_kind(signature, message)) is not None:
+            return why
+        is_of_other_account = (
+            signature.dialect == self._to.dialect and not self._makers.is_of_this_account(message)
+        )
+        return BOUND_ELSEWHERE if is_of_other_account else None
 
     def _other_kind(self, signature: Signature | None, message: Message) -> str | None:
         """Return why a part goes neither from the emulator to a service nor back, if so."""

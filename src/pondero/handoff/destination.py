@@ -14,6 +14,7 @@ from ..canon import (
     LevelUpdate,
     Message,
     Origin,
+    Part,
     ReplayRules,
     SavedRepair,
     Signature,
@@ -38,7 +39,8 @@ class Destination(Struct, frozen=True, kw_only=True):
     be told, and a text without words if the conversation before it is in it. ``emulator``: None
     if a service reads the thread at its own address; otherwise the address that the reader was
     given, which may be an emulator's, as in an origin. ``updates_from``: changes of level from this
-    message on are for it; None: none are.
+    message on are for it; None: none are. ``reads_of``: the deployments whose signatures its
+    account can read, with the empty name for the provider's usual account; None: all of them.
     """
 
     dialect: str
@@ -52,6 +54,7 @@ class Destination(Struct, frozen=True, kw_only=True):
     retell: Callable[[UnknownPart], tuple[Text | Image | Blob, ...] | None] | None = None
     emulator: str | None = None
     updates_from: int | None = None
+    reads_of: frozenset[str] | None = None
 
 
 class OwnershipRules:
@@ -70,9 +73,14 @@ class OwnershipRules:
         self._by_route = "route" in destination.takes.signature_scope
         self._missing = destination.takes.missing_parts
         self._emulator = destination.emulator
+        self._reads_of = destination.reads_of
 
     def reads(self, signature: Signature, message: Message) -> bool:
         """Return whether a signature in this message may go to the destination."""
+        return self._is_from_model(signature, message) and self.is_of_this_account(message)
+
+    def _is_from_model(self, signature: Signature, message: Message) -> bool:
+        """Return whether the destination's model made a signature, with whatever account."""
         origin = _maker(message)
         if signature.dialect != self._dialect or not self.is_of_this_kind(signature, origin):
             return False
@@ -81,6 +89,13 @@ class OwnershipRules:
             if model is not None and model not in self._names:
                 return False
         return not self._by_route or self._is_here(signature, origin)
+
+    def is_of_this_account(self, message: Message) -> bool:
+        """Return whether the destination's account can read what the maker of a message signed.
+
+        If nothing tells the account, it cannot: a service rejects another account's signatures.
+        """
+        return _is_readable(message, self._reads_of)
 
     def is_of_this_kind(self, signature: Signature | None, origin: Origin | None) -> bool:
         """Return whether the maker was what the destination is: a service, or this emulator."""
@@ -93,7 +108,7 @@ class OwnershipRules:
         signature = _first_signature(message)
         if signature is None or not is_named(message):
             return self.is_own(message.origin)
-        return self.reads(signature, message)
+        return self._is_from_model(signature, message)
 
     def is_own(self, origin: Origin | None) -> bool:
         """Return whether an origin is the destination."""
@@ -112,6 +127,8 @@ class OwnershipRules:
             return False
         if isinstance(part.raw, dict) and any(name in part.raw for name in self._missing):
             return False
+        if message.role == "assistant" and not self.is_of_this_account(message):
+            return False
         route = part.signature.route if part.signature else None
         return route is None or _deployment(route) == self._route
 
@@ -129,6 +146,28 @@ def holds_other_kind(messages: Iterable[Message], emulator: str | None) -> bool:
         for part in message.parts
         if not isinstance(part, ToolResult | LevelUpdate) and (proof := _proof(part)) is not None
     )
+
+
+def holds_other_account(messages: Iterable[Message], reads_of: frozenset[str] | None) -> bool:
+    """Return whether a thread has parts that only another account of the provider can read."""
+    return reads_of is not None and any(
+        not _is_readable(message, reads_of)
+        for message in messages
+        if message.role == "assistant" and any(map(_is_bound, message.parts))
+    )
+
+
+def _is_bound(part: Part) -> bool:
+    if isinstance(part, ToolResult | LevelUpdate):
+        return False
+    return isinstance(part, UnknownPart) or part.signature is not None
+
+
+def _is_readable(message: Message, reads_of: frozenset[str] | None) -> bool:
+    if reads_of is None:
+        return True
+    origin = _maker(message)
+    return origin is not None and (origin.deployment or "") in reads_of
 
 
 def _proof(part: SignedPart) -> Signature | None:

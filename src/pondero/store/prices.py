@@ -17,6 +17,8 @@ from msgspec import Struct
 from ..canon import Usage
 from .files import load_catalog
 
+_MILLION = 1_000_000
+_TOKEN_PRICES = ("input_mtok", "output_mtok", "cache_read_mtok", "cache_write_mtok")
 _BLANK = re.compile(r"[{}]")
 
 
@@ -38,10 +40,13 @@ def price_usage(
     found = load_catalog().catalog.providers.get(provider)
     read, wrote = usage.cache_read or 0, usage.cache_write or 0
     minute = int((time() if at is None else at) // 60)  # some prices depend on the hour
-    rates = _flat_rates(found.url, model, minute) if found and not read and not wrote else None
-    if rates is not None and usage.input < rates.below:
+    rates = _flat_rates(found.url, model, minute) if found else None
+    if rates is not None and usage.input + read + wrote < rates.below:
         written = usage.output + (usage.thinking or 0)
-        return (usage.input * rates.input + written * rates.output) / 1_000_000
+        cost = usage.input * rates.input + written * rates.output
+        if read or wrote:
+            cost += read * rates.cache_read + wrote * rates.cache_write
+        return cost / _MILLION
     try:
         import genai_prices  # noqa: PLC0415 - 0.3 s, and may not be installed
     except ImportError:
@@ -71,10 +76,12 @@ def _calculate(counts: Any, model: str, url: str, minute: int) -> Any:
 
 
 class _Rates(Struct, frozen=True):
-    """Dollars per million input and output tokens, for prompts of fewer than ``below`` tokens."""
+    """Dollars per million tokens of each kind, for prompts of fewer than ``below`` tokens."""
 
     input: Decimal
     output: Decimal
+    cache_read: Decimal
+    cache_write: Decimal
     below: float
 
 
@@ -89,18 +96,25 @@ def _flat_rates(address: str, model: str, minute: int) -> _Rates | None:
     except ImportError:
         return None
     one = genai_prices.Usage(input_tokens=1, output_tokens=1)
+    read = genai_prices.Usage(input_tokens=1, cache_read_tokens=1, output_tokens=1)
+    wrote = genai_prices.Usage(input_tokens=1, cache_write_tokens=1, output_tokens=1)
+    url = _BLANK.sub("", address)
     try:
-        found = _calculate(one, model, _BLANK.sub("", address), minute)
+        found = _calculate(one, model, url, minute)
+        cached = [_calculate(each, model, url, minute).total_price for each in (read, wrote)]
     except (LookupError, ValueError):
         return None
     prices = {name: price for name, price in vars(found.model_price).items() if price is not None}
     if not {"input_mtok", "output_mtok"} <= set(prices) or _BY_REQUEST & set(prices):
         return None
-    both = [prices["input_mtok"], prices["output_mtok"]]
-    tiered = [price for price in both if isinstance(price, genai_prices.types.TieredPrices)]
+    all_ways = [prices[name] for name in _TOKEN_PRICES if name in prices]
+    tiered = [price for price in all_ways if isinstance(price, genai_prices.types.TieredPrices)]
     below = min((tier.start for price in tiered for tier in price.tiers), default=inf)
-    one_way, other_way = (price.base if price in tiered else price for price in both)
-    return _Rates(Decimal(one_way), Decimal(other_way), below)
+    both = (prices["input_mtok"], prices["output_mtok"])
+    one_way, other_way = (Decimal(price.base if price in tiered else price) for price in both)
+    # A kind without a price of its own is charged as input; genai-prices knows which.
+    read_way, write_way = (cost * _MILLION - other_way for cost in cached)
+    return _Rates(one_way, other_way, read_way, write_way, below)
 
 
 _BY_REQUEST = frozenset(("requests_kcount", "input_mchars", "input_text_messages_kcount"))

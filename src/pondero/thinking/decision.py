@@ -70,6 +70,7 @@ CODES: dict[str, str] = {
     "summary_refused": "readable thinking was requested and is not available",
     "seal_refused": "the service rejected the signature of earlier thinking; it was left out",
     "signature_withheld": "an answer had the signatures of another one; only its own were sent",
+    "account_moved": "another account answers now; what only the first one can use is left out",
     "emulated_thread": "the emulator wrote earlier answers; a service gets nothing it signed",
     "medium_unseen": "the model takes no such image or file; a text replaces it",
     "medium_moved": "an image or file was moved out of a tool's result, which may not hold it",
@@ -91,7 +92,14 @@ CODES: dict[str, str] = {
 
 BENIGN = frozenset(
     {
-        *("answer_room", "budget_max_tokens", "budget_tools", "cache_kept", "cache_lost"),
+        *(
+            "account_moved",
+            "answer_room",
+            "budget_max_tokens",
+            "budget_tools",
+            "cache_kept",
+            "cache_lost",
+        ),
         *("calibrated", "context_cap", "exhausted", "exhausted_retry"),
         *("emulated_thread", "fell_back", "level_as_budget", "little_room", "model_short"),
         *("model_spelt", "off_floor"),

@@ -10,6 +10,13 @@ if TYPE_CHECKING:
     from .http import AsyncHttpTransport, HttpTransport
     from .settings import ConnectionLimits
     from .shell import AsyncShell, Shell
+    from .web_socket import (
+        ServiceSocket,
+        ServiceSocketEnd,
+        SocketRejection,
+        can_send,
+        open_service_socket,
+    )
 
 _NAMES = {
     "aws_signing": "AsyncSigningTransport SigningTransport",
@@ -18,6 +25,7 @@ _NAMES = {
     "http": "AsyncHttpTransport HttpTransport",
     "settings": "ConnectionLimits",
     "shell": "AsyncShell Shell",
+    "web_socket": "ServiceSocket ServiceSocketEnd SocketRejection can_send open_service_socket",
 }
 
 __all__ = [
@@ -27,11 +35,16 @@ __all__ = [
     "ConnectionLimits",
     "FastTransport",
     "HttpTransport",
+    "ServiceSocket",
+    "ServiceSocketEnd",
     "Shell",
     "SigningTransport",
+    "SocketRejection",
     "asleep",
+    "can_send",
     "gather_results",
     "in_trio",
+    "open_service_socket",
     "run_in_thread",
 ]
 

@@ -38,16 +38,21 @@ class AiohttpTransport:
         self._pools: WeakKeyDictionary[asyncio.AbstractEventLoop, _Pool] = WeakKeyDictionary()
 
     async def send(
-        self, request: HttpRequest, timeouts: Timeouts, proxy: str | None = None
+        self,
+        request: HttpRequest,
+        timeouts: Timeouts,
+        *,
+        proxy: str | None = None,
+        pieces: AsyncIterator[bytes] | None = None,
     ) -> "AiohttpResponseStream":
-        """Send a request; return once the response's head has arrived."""
+        """Send a request, its body in pieces if there are some; return once the head is there."""
         pool = self._pools.get(current_loop()) or await self._open_pool()
         by_tls = request.url[:6] == "https:" or (proxy or "")[:6] == "https:"
         try:
             response = await pool.session.request(
                 request.method,
                 _url(request.url),
-                data=request.body,
+                data=request.body if pieces is None else pieces,
                 headers=request.headers,
                 timeout=_waits(timeouts),
                 proxy=proxy,

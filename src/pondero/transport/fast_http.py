@@ -2,7 +2,7 @@
 
 import asyncio
 import ssl
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from functools import cache
 from importlib.util import find_spec
 from weakref import WeakKeyDictionary
@@ -20,7 +20,7 @@ for _package in ("aiohttp", "httptools"):
     if find_spec(_package) is None:
         raise MissingExtra(f"FastTransport needs {_package}: {install_hint('fast')}")
 
-from .direct_http import DirectPool, can_send  # noqa: E402 - not without the packages
+from .direct_http import DirectPool, is_plain  # noqa: E402 - not without the packages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,10 +68,18 @@ class FastTransport:
         need_asyncio("FastTransport", "use AsyncHttpTransport")
         pool = self._pools.get(current_loop()) or await self._open_pool()
         proxy = self._settings.proxies.proxy_for(request.url)
-        if proxy is None and can_send(request):
+        if proxy is None and is_plain(request):
             context = self._tls() if request.url[:6] == "https:" else None
             return await pool.send(request, timeouts, context)
-        return await self._library(proxy).send(request, timeouts, proxy)
+        return await self._library(proxy).send(request, timeouts, proxy=proxy)
+
+    async def send_pieces(
+        self, request: HttpRequest, timeouts: Timeouts, pieces: AsyncIterator[bytes]
+    ) -> AsyncResponse:
+        """Send a request whose body comes in pieces; return once the response's head is there."""
+        need_asyncio("FastTransport", "use AsyncHttpTransport")
+        proxy = self._settings.proxies.proxy_for(request.url)
+        return await self._library(proxy).send(request, timeouts, proxy=proxy, pieces=pieces)
 
     async def aclose(self) -> None:
         """Close the connections of this event loop; the next request opens new ones."""

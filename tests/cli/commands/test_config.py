@@ -231,7 +231,20 @@ def test_a_key_of_the_gateway_that_expires_says_so_in_its_lines(call, tmp_path, 
     assert "until 2027" in call("keys", "list", "--gateway", "--config", str(file))[1]
 
 
-@pytest.mark.parametrize("wrong", [("two\nlines",), ("a" * 129,), ("ci", "--expires", "soon")])
+def test_a_key_of_the_gateway_in_a_group_says_so_in_its_lines(call, tmp_path):
+    file = tmp_path / "gateway.toml"
+    lines = call("keys", "create", "--gateway", "ci", "--group", 'the "best"')[1]
+    file.write_text(f"{lines}\n[[group]]\nname = 'the \"best\"'\n")
+
+    listed = call("keys", "list", "--gateway", "--json", "--config", str(file))[1]
+    assert json.loads(listed)["keys"][0]["group"] == 'the "best"'
+    assert 'active  in the "best"' in call("keys", "list", "--gateway", "--config", str(file))[1]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [("two\nlines",), ("a" * 129,), ("ci", "--expires", "soon"), ("ci", "--group", "two\nlines")],
+)
 def test_a_key_of_the_gateway_with_a_wrong_name_or_end_is_not_created(call, wrong):
     code, out, err = call("keys", "create", "--gateway", *wrong)
     assert (code, out) == (2, "")
@@ -247,6 +260,7 @@ def test_keys_of_the_gateway_are_listed_and_blocked(call, tmp_path):
     assert call("keys", "block", "ci", *where)[0] == 0
     listed = json.loads(call("keys", "list", "--gateway", "--json", *where)[1])["keys"]
     row = {"name": "ci", "from": "gateway.toml", "blocked": True, "models": [], "expires": None}
+    row["group"] = None
     assert listed == [row]
     call("keys", "unblock", "ci", *where)
     assert call("keys", "list", "--gateway", *where)[1].split()[-1] == "active"

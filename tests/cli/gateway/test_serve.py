@@ -69,6 +69,22 @@ def test_the_first_screen_says_what_to_type_next(call, served):
     assert max(map(len, out.splitlines())) <= 80
 
 
+def test_a_check_shows_each_group_its_keys_and_what_they_may_take_together(call, tmp_path, served):
+    group = '\n[[group]]\nname = "research"\nthinking = { cap = "low" }\n'
+    group += "budget = { cost = 200 }\nlimit = { requests = 9 }\n"
+    file = written(tmp_path, f'{ROUTES}{KEY}group = "research"\n{group}')
+
+    code, out, _ = call("serve", "--offline", "--check", "--config", file)
+
+    assert code == 0
+    said = (
+        "group research: ci; thinking: at most low; together at most 9 requests per minute, "
+        "$200.00 per month"
+    )
+    assert said in " ".join(out.split())
+    assert "key ci of group research: opus" in " ".join(out.split())
+
+
 def test_the_list_that_codex_is_told_to_fetch_describes_the_model_it_is_told_to_ask(call, served):
     _, out, _ = call("serve", "--offline")
     lines = out.replace("\\\n", "").splitlines()

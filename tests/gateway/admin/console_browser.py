@@ -17,6 +17,7 @@ from pondero.exchange import AsyncTransport
 from pondero.gateway import run_gateway_in_thread
 from pondero.gateway.config.model import (
     GatewayConfig,
+    GatewayGroup,
     GatewayKey,
     GatewayRoute,
     LevelRules,
@@ -32,7 +33,7 @@ ROUTES = (
     GatewayRoute(match="opus", to=("anthropic:claude-opus-5",), thinking=LevelRules(cap="medium")),
     GatewayRoute(match="gpt-*", to=("openai:gpt-5.1",)),
 )
-PAGES = ("requests", "keys", "dial")
+PAGES = ("requests", "keys", "dial", "audit")
 NEEDS_CHROMIUM = pytest.mark.skipif(
     CHROMIUM is None, reason="no chromium on PATH; 'apt-get install chromium' brings one"
 )
@@ -45,6 +46,7 @@ def gateway(
     count: int = 0,
     receipts: Iterable[Receipt] = (),
     keys: tuple[GatewayKey, ...] = (),
+    groups: tuple[GatewayGroup, ...] = (),
     port: int = 0,
     transport: AsyncTransport | None = None,
 ) -> Iterator[str]:
@@ -54,7 +56,7 @@ def gateway(
     for receipt in (*crowd(count, until=time()), *receipts):
         ledger.note(receipt)
     ledger.close()
-    config = GatewayConfig(ServerConfig(port=port), ROUTES, keys=keys)
+    config = GatewayConfig(ServerConfig(port=port), ROUTES, keys=keys, groups=groups)
     emulator = transport or Emulator(any_model=True)
     with run_gateway_in_thread(config, transport=emulator, ledger=database) as where:
         yield where

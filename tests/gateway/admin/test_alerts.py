@@ -74,7 +74,7 @@ def test_a_paused_model_is_an_alert_until_it_answers():
 
     asyncio.run(fails())
     (alert,) = alerts(gateway)
-    assert (alert.kind, alert.model) == ("upstream_failing", MODEL)
+    assert (alert.kind, alert.model) == ("breaker_open", MODEL)
 
     asyncio.run(gateway.breakers.record_success(MODEL))
     assert alerts(gateway) == []

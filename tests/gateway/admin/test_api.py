@@ -240,7 +240,7 @@ def test_a_wrong_change_of_a_key_changes_nothing(change):
 def test_a_key_of_the_file_can_be_blocked_here_and_not_changed():
     gate = gate_of(keys=(GatewayKey("ci", hash_key(PLAIN)),))
 
-    assert said(gate, "PATCH", "/admin/keys/ci", {"limit": {"requests": 5}}).status == 400
+    assert said(gate, "PATCH", "/admin/keys/ci", {"limit": {"requests": 5}}).status == 409
     assert said(gate, "PATCH", "/admin/keys/ci", {"blocked": True}).status == 200
     assert listed(gate)["blocked"]
 
@@ -321,7 +321,8 @@ def test_a_wrong_question_is_refused_with_a_sentence(place):
 
 def test_an_unknown_place_is_not_found():
     assert said(gate_of(), "GET", "/admin/nowhere").status == 404
-    assert said(gate_of(), "PUT", "/admin/keys").status == 404
+    wrong = said(gate_of(), "PUT", "/admin/keys")
+    assert (wrong.status, wrong.headers["allow"]) == (405, "GET, POST")
     assert said(gate_of(), "GET", "/console/../admin.py").status == 404
 
 
@@ -391,7 +392,7 @@ def test_a_page_without_the_ledger_says_what_is_missing():
 def test_an_unknown_request_is_said_to_be_unknown():
     answer = said(gate_of(), "GET", "/admin/requests/nobody")
 
-    assert answer.status == 400
+    assert answer.status == 404
     assert b"nobody" in answer.body
 
 

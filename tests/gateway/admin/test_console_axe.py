@@ -1,12 +1,15 @@
 """axe-core finds no barrier on any page of the console, in light and dark, narrow and wide."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from time import time
 
+import httpx2
 import pytest
 from playwright.sync_api import Page, expect
 from tests.gateway.admin.console_browser import NEEDS_CHROMIUM, PAGES, gateway, shown
 
-from pondero.gateway.config.model import GatewayKey, SpendBudget
+from pondero.gateway.config.model import GatewayGroup, GatewayKey, SpendBudget
 from pondero.gateway.config.secrets import hash_key
 from pondero.gateway.observability.receipt import Receipt
 
@@ -16,8 +19,22 @@ axe = pytest.importorskip(
 )
 pytestmark = NEEDS_CHROMIUM
 
-READY = {"requests": "#models tbody th", "keys": "#keys .card", "dial": "#verdict dt"}
-KEYS = (GatewayKey("ci", hash_key("ci"), budget=SpendBudget(cost=3)),)
+READY = {
+    "requests": "#models tbody th",
+    "keys": "#keys .card",
+    "dial": "#verdict dt",
+    "audit": "#entries li",
+}
+GROUPS = (GatewayGroup("research", budget=SpendBudget(cost=9)),)
+KEYS = (GatewayKey("ci", hash_key("ci"), budget=SpendBudget(cost=3), group="research"),)
+
+
+@contextmanager
+def changed(where: str) -> Iterator[None]:
+    """Block a key and try what is rejected, so that there is something in the audit log."""
+    for body in ({"models": ["x"]}, {"blocked": True}):
+        httpx2.patch(f"{where}/admin/keys/ci", json=body)
+    yield
 
 
 def find_problems(page: Page) -> list[tuple[str, str]]:
@@ -27,7 +44,7 @@ def find_problems(page: Page) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("width", [390, 1280, 1920])
 def test_axe_finds_nothing(browser, tmp_path, name, dark, width):
     now = time()
     odd = [
@@ -37,11 +54,16 @@ def test_axe_finds_nothing(browser, tmp_path, name, dark, width):
         for n, end in enumerate(["failed"] * 20 + ["refused"])
     ]
     with (
-        gateway(tmp_path, count=80, receipts=odd, keys=KEYS) as where,
+        gateway(tmp_path, count=80, receipts=odd, keys=KEYS, groups=GROUPS) as where,
+        changed(where),
         shown(browser, where, name, width=width, dark=dark) as page,
     ):
         expect(page.locator(READY[name]).first).to_be_visible()
         problems = find_problems(page)
+        if name == "audit":
+            page.locator("#entries summary").first.click()
+            expect(page.locator("#entries .changes")).to_be_visible()
+            problems += find_problems(page)
         if name == "requests":
             expect(page.locator("#alerts")).to_be_visible()
             page.locator("#rows tr").first.click()

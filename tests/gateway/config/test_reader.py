@@ -12,15 +12,18 @@ from pondero.errors import BadConfig
 from pondero.gateway.config.examples import EXAMPLES
 from pondero.gateway.config.model import (
     AlertsConfig,
+    Deployment,
     GatewayConfig,
     GatewayKey,
     GatewayRoute,
+    HookConfig,
     LevelRules,
     ProviderOverride,
     PurposeRule,
     RateLimitRule,
     RuleMatch,
     ServerConfig,
+    SignInConfig,
     SpendBudget,
     is_loopback,
 )
@@ -218,6 +221,9 @@ def test_the_cure_of_every_setting_is_known():
         PurposeRule,
         RuleMatch,
         AlertsConfig,
+        Deployment,
+        SignInConfig,
+        HookConfig,
     )
     fields = {field for kind in kinds for field in kind.__struct_fields__}
 

@@ -213,3 +213,19 @@ def test_what_occurs_can_be_chosen(database, tmp_path):
     assert found.models == sorted({str(each.answered_by) for each in every})
     assert found.statuses == sorted({each.status for each in every})
     assert found.purposes == found.routes == []
+
+
+def test_groups_add_up_to_the_keys_that_were_in_them(database, tmp_path):
+    every = written(database, tmp_path, crowd(300, until=NOW, hours=20))
+
+    found = load_figures(database, "day", now=NOW)
+    alone = load_figures(database, "day", now=NOW, wanted=RequestFilter(group="research"))
+
+    (group,) = found.groups
+    inside = [each for each in every if each.group == "research"]
+    assert 0 < len(inside) < len(every)
+    assert (group.group, group.keys, group.requests) == ("research", 2, len(inside))
+    assert Decimal(group.cost or 0) == sum(each.cost or 0 for each in inside)
+    assert group.thinking == sum(each.usage.thinking or 0 for each in inside)
+    assert {each.key for each in alone.keys} == {"ci", "maria"}
+    assert load_choices(database, "day", now=NOW).groups == ["research"]

@@ -20,14 +20,23 @@ from msgspec.structs import replace
 from pondero.canon import Usage, dump_json
 from pondero.errors import StoreError
 from pondero.gateway.observability import ledger as ledgers
-from pondero.gateway.observability.ledger import Ledger, make_rows, query_usage, round_dollars
+from pondero.gateway.observability import ledger_database as databases
+from pondero.gateway.observability.ledger import (
+    COLUMNS,
+    Ledger,
+    make_rows,
+    query_usage,
+    round_dollars,
+)
 from pondero.gateway.observability.ledger_database import (
+    SCHEMA,
     PostgresDatabase,
     SqliteDatabase,
     _migrate,
     ledger_database,
 )
 from pondero.gateway.observability.receipt import KILLED, Receipt
+from pondero.store import Schema
 
 RECEIPT = Receipt(
     id="0" * 24,
@@ -55,6 +64,9 @@ RECEIPT = Receipt(
     first_try=0.01,
     last_try=0.125,
     first_answer=0.75,
+    endpoint="embeddings",
+    units="pages=2",
+    group="research",
 )
 COUNT = "SELECT count(*) FROM pondero_receipts"
 
@@ -88,7 +100,7 @@ def test_a_request_is_a_row_and_closing_writes_all_of_them(database, tmp_path):
         *("0" * 24, 1763164800.25, 29386080, "ci", "chat", "opus/high", "north", "m1"),
         *("translated", "high", "medium", "cap", "level cap", 200, "done", "stop", "as planned"),
         *(100, 5, None, 20, 80, 12346, 1, 1, 0.25, 1.5, 0, 0, None, "title", "opus"),
-        *(0.01, 0.125, 0.75),
+        *(0.01, 0.125, 0.75, "embeddings", "pages=2", None, "research"),
     )
 
 
@@ -329,7 +341,28 @@ def test_processes_that_start_at_once_make_the_tables_once(postgres):
             (2,),
             (3,),
             (4,),
+            (5,),
         ]
+
+
+def test_a_ledger_without_deployments_gets_their_column_and_keeps_its_rows(
+    postgres, tmp_path, monkeypatch
+):
+    address, path = postgres.make(), tmp_path / "gateway.db"
+    before = replace(SCHEMA, migrations=SCHEMA.migrations[:4])
+    row = ", ".join(
+        ("'1'", "1.0", "1", *["'x'"] * 4, "'x'", *["1"], "'done'", "1", "1", "2.0", "0")
+    )
+    names = "id, at, minute, key, front, said, road, adjustments, status, ended, tries, stream, "
+    insert = f"INSERT INTO pondero_receipts ({names}seconds, offline) VALUES ({row})"
+    with monkeypatch.context() as patch:
+        patch.setattr("pondero.gateway.observability.ledger_database.SCHEMA", before)
+        for old in (SqliteDatabase(path), PostgresDatabase(address)):
+            old.write(insert, [()])
+            old.close()
+    for new in (SqliteDatabase(path), PostgresDatabase(address)):
+        assert new.rows("SELECT id, deployment FROM pondero_receipts") == [("1", None)]
+        new.close()
 
 
 def test_a_ledger_of_a_newer_pondero_is_left_alone(postgres, tmp_path):
@@ -367,3 +400,34 @@ def test_a_cost_beyond_measure_stops_no_row(database):
     rows = make_rows([replace(RECEIPT, cost=Decimal(10) ** 30), replace(RECEIPT, id="1" * 24)])
     database.write(ledgers._INSERT, rows)
     assert database.rows(COUNT) == [(2,)]
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_ledger_of_the_version_before_groups_keeps_its_rows(request, tmp_path, monkeypatch, kind):
+    """A file on disk, or the tables of a server, get the new column and the new table."""
+    address = request.getfixturevalue("postgres").make() if kind == "postgresql" else ""
+
+    def open_database() -> SqliteDatabase | PostgresDatabase:
+        return PostgresDatabase(address) if address else SqliteDatabase(tmp_path / "gateway.db")
+
+    old = Schema(SCHEMA.migrations[:4], SCHEMA.probe)
+    columns = [name for name in COLUMNS if name != "key_group"]
+    marks = ", ".join("?" for _ in columns)
+    (row,) = make_rows([RECEIPT])
+    with monkeypatch.context() as before:
+        before.setattr(databases, "SCHEMA", old)
+        database = open_database()
+        insert = f"INSERT INTO pondero_receipts ({', '.join(columns)}) VALUES ({marks})"
+        database.write(insert, [row[:-1]])
+        database.close()
+
+    database = open_database()
+    written(database, receipts(2)[1:], tmp_path / "aside")
+    database = open_database()
+
+    assert database.rows("SELECT id, key_group FROM pondero_receipts ORDER BY id") == [
+        (RECEIPT.id, None),
+        (f"{1:024x}", "research"),
+    ]
+    assert database.rows("SELECT count(*) FROM pondero_audit") == [(0,)]
+    database.close()

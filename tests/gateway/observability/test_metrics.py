@@ -20,6 +20,7 @@ from pondero.gateway.observability.observers import Observers
 from pondero.gateway.observability.receipt import Receipt
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
+from pondero.gateway.state.breakers import FAILURES, REST, Breakers
 
 RECEIPT = Receipt(
     id="a",
@@ -115,10 +116,19 @@ def test_names_that_nobody_answers_to_make_no_figures_of_their_own():
 
 
 def test_a_breaker_that_opens_and_closes_is_seen():
-    states = {"north:m1": "open"}
+    now = 0.0
+    breakers = Breakers(lambda: now)
+    states = breakers.states()
     metrics = Metrics(lambda: states)
     here = ("pondero_breaker", ("deployment", "north:m1"))
+    for _ in range(FAILURES):
+        asyncio.run(breakers.record_failure("north:m1"))
+    states = breakers.states()
     assert figures(metrics)[here] == 2
+    now = REST
+    assert not asyncio.run(breakers.is_open("north:m1"))  # the probe
+    states = breakers.states()
+    assert figures(metrics)[here] == 1
     states = {}
     assert figures(metrics)[here] == 0
 
@@ -140,3 +150,10 @@ def test_without_metrics_nothing_is_there():
     app = App(GatewayContext(GatewayConfig(), Emulator()))
     request = HttpRequest("GET", "http://x/metrics", {}, b"")
     assert asyncio.run(came(app, request)).status == 404
+
+
+def test_every_state_of_a_breaker_has_a_number():
+    states = {"a": "closed", "b": "probing", "c": "open", "d": "paused"}
+    page = Metrics(lambda: states).page().body.decode()
+    for number, name in enumerate(states):
+        assert f'pondero_breaker{{deployment="{name}"}} {number}.0' in page

@@ -46,12 +46,14 @@ receipt = st.builds(
     reason=optional,
     purpose=st.sampled_from((None, "title", "main")),
     route=optional,
+    group=optional,
     usage=st.just(Usage()),
 )
 search = st.lists(st.sampled_from((*NAMES, "c", "M", "%", "_", "!", "cap", "level")), max_size=2)
 wanted = st.builds(
     RequestFilter,
     key=optional,
+    group=optional,
     model=st.sampled_from((None, "north:m1", "south:m:1", "north:", "m1")),
     route=optional,
     end=st.sampled_from((None, *ENDS)),

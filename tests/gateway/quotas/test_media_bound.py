@@ -34,7 +34,7 @@ from pondero.gateway.config.secrets import hash_key
 from pondero.gateway.quotas.pdf_pages import count_pages
 from pondero.gateway.quotas.picture_size import read_size
 from pondero.gateway.quotas.quota import QuotaUse
-from pondero.gateway.quotas.usage_counter import QuotaShortfall
+from pondero.gateway.quotas.usage_counter import QuotaShortfall, UnreadAnswers
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
 
@@ -51,9 +51,11 @@ def reserve(api: str, parts: list[Json], budget: int = 10**9) -> tuple[int, Came
     reserved: list[int] = []
     count = context.state.reserve
 
-    async def note(id: str, uses: Sequence[QuotaUse]) -> QuotaShortfall | None:
+    async def note(
+        id: str, uses: Sequence[QuotaUse], *, unread: UnreadAnswers | None = None
+    ) -> QuotaShortfall | None:
         reserved.append(uses[0].amount - LIMIT)
-        return await count(id, uses)
+        return await count(id, uses, unread=unread)
 
     context.state.reserve = note  # type: ignore[method-assign]
     body: Json = {

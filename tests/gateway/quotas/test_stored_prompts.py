@@ -20,7 +20,7 @@ from pondero.canon import HttpRequest, ResponseHead
 from pondero.gateway.config.model import GatewayConfig, GatewayKey, GatewayRoute, SpendBudget
 from pondero.gateway.config.secrets import hash_key
 from pondero.gateway.quotas.quota import QuotaUse
-from pondero.gateway.quotas.usage_counter import QuotaShortfall
+from pondero.gateway.quotas.usage_counter import QuotaShortfall, UnreadAnswers
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
 
@@ -106,8 +106,10 @@ class Gateway:
         self.reserved: list[int] = []
         reserve = self.context.state.reserve
 
-        async def note(id: str, uses: Sequence[QuotaUse]) -> QuotaShortfall | None:
-            full = await reserve(id, uses)
+        async def note(
+            id: str, uses: Sequence[QuotaUse], *, unread: UnreadAnswers | None = None
+        ) -> QuotaShortfall | None:
+            full = await reserve(id, uses, unread=unread)
             if full is None:
                 self.reserved.append(uses[0].amount - LIMIT)
             return full

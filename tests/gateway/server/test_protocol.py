@@ -22,7 +22,7 @@ from tests.gateway.server.test_door import (
 )
 
 from pondero.asgi import bind
-from pondero.gateway.server import protocol, rejections, run
+from pondero.gateway.server import protocol, reading_deadline, rejections, run
 
 KEYLESS = b"GET /v1/models HTTP/1.1\r\n%b\r\n" % HOST
 SMALL = 4096  # bytes of the systems' buffers, so that few answers fill them
@@ -62,7 +62,7 @@ def transports(monkeypatch) -> list[Any]:
 
     monkeypatch.setattr(run, "bind", bind_small)
     monkeypatch.setattr(protocol._LimitedProtocol, "connection_made", connection_made)
-    monkeypatch.setattr(protocol, "READ_SECONDS", 2.0, raising=False)
+    monkeypatch.setattr(reading_deadline, "READ_SECONDS", 2.0)
     monkeypatch.setattr(protocol, "_SWEEP", 0.05)
     return found
 
@@ -128,7 +128,7 @@ def test_a_client_that_reads_no_more_is_cut_off_when_its_connection_is_closed(
 
 
 def test_a_client_that_reads_slowly_gets_all(transports, monkeypatch):
-    monkeypatch.setattr(protocol, "READ_SECONDS", 0.2)
+    monkeypatch.setattr(reading_deadline, "READ_SECONDS", 0.2)
     get = b"GET /console/style.css HTTP/1.1\r\n%b\r\n" % HOST
     with serving() as own, Deaf(own.port) as slow:
         slow.socket.settimeout(LONG)

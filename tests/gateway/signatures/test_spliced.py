@@ -11,16 +11,14 @@ from tests.gateway.upstream import seals_of
 
 from pondero.canon import HttpRequest
 from pondero.emulator import ScriptedTurn
+from pondero.gateway.state.answer_cache import LocalAnswerCache
 
 
-class _Forgetful:
+class _Forgetful(LocalAnswerCache):
     """An answer cache that has forgotten all."""
 
-    async def get(self, keys: Any) -> dict[str, bytes]:
+    def find_known(self, keys: Any) -> dict[str, bytes]:
         return {}
-
-    async def put(self, items: Any) -> None:
-        pass
 
 
 async def _splice(order: tuple[int, ...]) -> tuple[list[list[str]], list[str], Any]:

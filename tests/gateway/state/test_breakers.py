@@ -343,3 +343,32 @@ def test_it_is_never_shut_for_good(moves):
         assert not await breakers.is_open("a")
 
     asyncio.run(run())
+
+
+def test_an_account_is_paused_for_as_long_as_its_service_asked(play):
+    async def test(breakers: BreakerStore, clock: Clock) -> None:
+        await breakers.pause("north", 30)
+        await breakers.pause("north", 5)  # a longer pause stays
+        assert await breakers.is_open("south") is False  # which looks at Redis
+        assert breakers.find_pause("north") == pytest.approx(30, abs=0.01)
+        assert breakers.states() == {"north": "paused"}
+        assert breakers.find_pause("south") == 0
+        clock.now += 29
+        assert breakers.find_pause("north") == pytest.approx(1, abs=0.01)
+        clock.now += 1.1
+        await breakers.is_open("south")
+        assert breakers.find_pause("north") <= 0
+        assert breakers.states().get("north", "closed") == "closed"
+
+    play(test)
+
+
+def test_a_pause_outlasts_the_failures_of_others(play):
+    async def test(breakers: BreakerStore, clock: Clock) -> None:
+        await breakers.pause("north", 3600)
+        await breakers.record_failure("south:m")
+        clock.now += 1800
+        await breakers.is_open("south:m")
+        assert breakers.find_pause("north") == pytest.approx(1800, abs=0.01)
+
+    play(test)

@@ -9,16 +9,16 @@ import click
 
 from ...catalog import Provider
 from ...client import load_catalog
-from ...errors import UnknownProvider, UsageError
+from ...errors import PonderoError, UnknownProvider, UsageError
 from ...store import forget_key, list_saved_keys, save_key
-from ..command import CommandGroup, config_option, examples, json_option, print_json
+from ..command import CommandGroup, config_option, examples, json_option, print_json, warn
 from ..commands.completion import provider as provider_names
 from ..output.echo import echo
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from ...gateway import KeyRing
+    from ...gateway import GatewayKey, KeyEdit, KeyRing
 
 _ENVIRONMENT = "environment"
 
@@ -100,6 +100,7 @@ async def _list_gateway(known: "KeyRing", *, as_json: bool) -> None:
             "from": "gateway.toml" if known.is_configured(key.name) else "run time",
             "blocked": key.blocked,
             "models": list(key.models),
+            "group": key.group,
             "expires": None if key.expires is None else key.expires.isoformat(),
         }
         for key in await known.all()
@@ -110,7 +111,8 @@ async def _list_gateway(known: "KeyRing", *, as_json: bool) -> None:
     for row in rows:
         state = "blocked" if row["blocked"] else "active"
         ends = f"  until {row['expires']}" if row["expires"] else ""
-        echo(f"{row['name']:<20}{row['from']:<16}{state}{ends}")
+        member = f"  in {row['group']}" if row["group"] else ""
+        echo(f"{row['name']:<20}{row['from']:<16}{state}{member}{ends}")
     if not rows:
         echo("no keys; 'pondero keys create --gateway NAME' creates one", err=True)
 
@@ -120,7 +122,7 @@ async def _list_gateway(known: "KeyRing", *, as_json: bool) -> None:
 @config_option
 def block(*, name: str, file: str | None) -> None:
     """Block the gateway's key NAME at once, without a restart."""
-    _with_gateway(file, lambda known: known.block(name, blocked=True))
+    _change_gateway(file, "key.block", name, lambda known: known.block(name, blocked=True))
     echo(f"the key {name!r} is blocked", err=True)
 
 
@@ -129,7 +131,7 @@ def block(*, name: str, file: str | None) -> None:
 @config_option
 def unblock(*, name: str, file: str | None) -> None:
     """Unblock the gateway's key NAME at once, without a restart."""
-    _with_gateway(file, lambda known: known.block(name, blocked=False))
+    _change_gateway(file, "key.unblock", name, lambda known: known.block(name, blocked=False))
     echo(f"the key {name!r} is active again", err=True)
 
 
@@ -145,6 +147,26 @@ def _with_gateway(file: str | None, act: "Callable[[KeyRing], Awaitable[None]]")
     run(open_and_act())
 
 
+def _change_gateway(
+    file: str | None, action: str, name: str, act: "Callable[[KeyRing], Awaitable[KeyEdit]]"
+) -> None:
+    """Change a gateway key, and record in the audit log who did it."""
+    from ...gateway import load_config, load_keys, record_command
+
+    config = load_config(file, load_catalog())
+
+    async def open_and_act() -> "KeyEdit":
+        async with load_keys(config) as known:
+            return await act(known)
+
+    try:
+        edit = run(open_and_act())
+    except PonderoError as error:
+        record_command(config, action, name, error=error)
+        raise
+    record_command(config, action, name, before=edit.before, after=edit.after)
+
+
 @keys.command("rotate", epilog=examples("pondero keys rotate"))
 @config_option
 def rotate_secret(*, file: str | None) -> None:
@@ -153,10 +175,15 @@ def rotate_secret(*, file: str | None) -> None:
     The gateway encrypts the signatures that clients store. Envelopes made with older secrets still
     open.
     """
-    from ...gateway import load_config, rotate_envelope_secret
+    from ...gateway import load_config, record_command, rotate_envelope_secret
 
     config = load_config(file, load_catalog())
-    run(rotate_envelope_secret(config))
+    try:
+        run(rotate_envelope_secret(config))
+    except PonderoError as error:
+        record_command(config, "secret.rotate", "envelope_secret", error=error)
+        raise
+    record_command(config, "secret.rotate", "envelope_secret")
     named = f"of {config.path}" if config.path else "without a configuration (name one: --config)"
     where = "the data folder" if config.server.state == "memory" else "Redis"
     echo(
@@ -175,7 +202,7 @@ def rotate_secret(*, file: str | None) -> None:
 def remove(*, provider: str, gateway: bool, file: str | None) -> int:
     """Delete the key of PROVIDER, or with --gateway a gateway key."""
     if gateway:
-        _with_gateway(file, lambda known: known.remove(provider))
+        _change_gateway(file, "key.remove", provider, lambda known: known.remove(provider))
         echo(f"the key {provider!r} is deleted", err=True)
         return 0
     found = _provider(provider)
@@ -198,8 +225,19 @@ def remove(*, provider: str, gateway: bool, file: str | None) -> int:
 @click.option("--admin", is_flag=True, help="Allow it to use the console and the admin API.")
 @click.option("--metrics", is_flag=True, help="Allow it to read /metrics.")
 @click.option("--expires", metavar="DATE", help="When it ends: 2027-01-31, or 2027-01-31T12:00Z.")
+@click.option("--group", metavar="NAME", help="The [[group]] whose budget it shares.")
 @click.argument("name", default="me")
-def create(*, name: str, gateway: bool, admin: bool, metrics: bool, expires: str | None) -> None:  # noqa: ARG001 - there are no other keys to create
+@config_option
+def create(
+    *,
+    name: str,
+    file: str | None,
+    gateway: bool,  # noqa: ARG001 - there are no other keys to create
+    admin: bool,
+    metrics: bool,
+    expires: str | None,
+    group: str | None,
+) -> None:
     """Create a key for clients of the gateway; it is shown once.
 
     NAME says whose key it is. It also prints the lines for gateway.toml, which contain only the
@@ -207,9 +245,11 @@ def create(*, name: str, gateway: bool, admin: bool, metrics: bool, expires: str
     """
     from msgspec import json
 
-    from ...gateway import find_name_problem, hash_key, make_key
+    from ...gateway import GatewayKey, find_name_problem, hash_key, make_key, parse_expiry
 
     if (problem := find_name_problem(name)) is not None:
+        raise UsageError(problem)
+    if group is not None and (problem := find_name_problem(group, "group")) is not None:
         raise UsageError(problem)
     ends = _format_expiry(expires) if expires is not None else ""
     key = make_key()
@@ -218,7 +258,23 @@ def create(*, name: str, gateway: bool, admin: bool, metrics: bool, expires: str
     rights = "\nadmin = true" if admin else ""
     rights += "\nmetrics = true" if metrics else ""
     rights += f"\nexpires = {ends}" if ends else ""
+    rights += f"\ngroup = {json.encode(group).decode()}" if group is not None else ""
     echo(f'\n[[key]]\nname = {quoted}\nhash = "{hash_key(key)}"{rights}', exact=True)
+    end = parse_expiry(expires) if expires is not None else None
+    made = GatewayKey(name, hash_key(key), admin=admin, metrics=metrics, expires=end, group=group)
+    _record_created(file, made)
+
+
+def _record_created(file: str | None, key: "GatewayKey") -> None:
+    """Record that a key was made; it works as soon as gateway.toml has its lines."""
+    from ...gateway import load_config, record_command
+
+    try:
+        config = load_config(file, load_catalog())
+    except PonderoError as error:  # it may be about to be written
+        warn(f"this is not in the audit log: {error}")
+        return
+    record_command(config, "key.create", key.name, after=key)
 
 
 def _format_expiry(text: str) -> str:

@@ -150,16 +150,24 @@ def _warn_of_eviction(config: "GatewayConfig") -> None:
             warn(f"Redis has maxmemory-policy {policy} and may remove counts; set it to noeviction")
 
 
-def _missing(config: "GatewayConfig", provider: "Provider") -> str | None:
+def _missing(config: "GatewayConfig", provider: "Provider", deployment: str = "") -> str | None:
     from ...errors import MissingKey
     from ...gateway import find_provider_key, find_provider_url
 
     try:
-        find_provider_key(config, provider)
-        find_provider_url(config, provider)
+        find_provider_key(config, provider, deployment=deployment)
+        find_provider_url(config, provider, deployment=deployment)
     except MissingKey as error:
-        return str(error)
+        return f"deployment {deployment}: {error}" if deployment else str(error)
     return None
+
+
+def _list_missing(config: "GatewayConfig", routing: "Routing") -> list[str]:
+    """Return what providers and deployments lack, each once."""
+    named = [(provider, "") for provider in routing.providers()]
+    named += [(routing.find_provider(each), each.name) for each in routing.deployments()]
+    found = (_missing(config, provider, deployment) for provider, deployment in named)
+    return [text for text in found if text]
 
 
 def _print_check(config: "GatewayConfig", routing: "Routing", *, offline: bool) -> int:
@@ -167,12 +175,13 @@ def _print_check(config: "GatewayConfig", routing: "Routing", *, offline: bool) 
     where = f"http://{config.server.host}:{config.server.port}"
     lacking: list[str] = []
     if not offline and config.routes:
-        lacking = [text for p in routing.providers() if (text := _missing(config, p))]
+        lacking = _list_missing(config, routing)
     state = "is right, but cannot serve everything yet" if lacking else "is right"
     said = f"{config.path} {state}." if config.path else "There is no gateway.toml."
     if config.routes:
         _print_text(f"{said} On {where} it serves:")
         _print_routes(config)
+        _print_groups(config)
         _print_keys(config, routing)
     else:
         _print_text(f"{said} On {where} models are served under their own names:")
@@ -195,6 +204,34 @@ def _print_routes(config: "GatewayConfig") -> None:
             _print_row(" " * width, f"thinking: {dial}")
         if quotas := describe_quotas(route):
             _print_row(" " * width, f"at most {quotas}")
+    for each in config.deployments:
+        limit = each.limit
+        bounds = (
+            [
+                f"{most:,} {unit}"
+                for unit, most in (("requests", limit.requests), ("tokens", limit.tokens))
+                if most is not None
+            ]
+            if limit is not None
+            else []
+        )
+        said = f"deployment {each.name}: {each.provider}, weight {each.weight:g}"
+        if limit is not None:
+            said += f"; at most {' and '.join(bounds)} per {limit.per}"
+        _print_text(said, indent=2)
+
+
+def _print_groups(config: "GatewayConfig") -> None:
+    from ...gateway import describe_quotas
+
+    for group in config.groups:
+        names = [key.name for key in config.keys if key.group == group.name]
+        said = f"group {group.name}: {', '.join(names) or 'no key in this file'}"
+        if dial := _describe_rules(group.thinking):
+            said += f"; thinking: {dial}"
+        if quotas := describe_quotas(group):
+            said += f"; together at most {quotas}"
+        _print_text(said, indent=2)
 
 
 def _print_keys(config: "GatewayConfig", routing: "Routing") -> None:
@@ -204,11 +241,13 @@ def _print_keys(config: "GatewayConfig", routing: "Routing") -> None:
         models = " ".join(key.models) or "everything"
         dial = _describe_rules(key.thinking)
         state = " (blocked)" if key.blocked else ""
-        said = f"key {key.name}{state}: {models}{f'; thinking: {dial}' if dial else ''}"
+        member = f" of group {key.group}" if key.group is not None else ""
+        said = f"key {key.name}{member}{state}: {models}{f'; thinking: {dial}' if dial else ''}"
         if quotas := describe_quotas(key):
             said += f"; at most {quotas}"
         _print_text(said, indent=2)
-        for each in find_lowered_limits(key, routing)[:_SHOWN]:
+        group = config.find_group(key.group) if key.group is not None else None
+        for each in find_lowered_limits(key, routing, group)[:_SHOWN]:
             text = f"its budget covers answers of {each.max_tokens:,} tokens on {each.model}"
             _print_text(text, indent=4)
 

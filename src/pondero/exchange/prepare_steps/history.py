@@ -12,6 +12,7 @@ from ...dialects import NAMES, Caller, Told, get_dialect
 from ...errors import BadParameter, Unsupported
 from ...handoff import (
     BEGINNING,
+    BOUND_ELSEWHERE,
     EMULATED_ELSEWHERE,
     FOLDED,
     HISTORY_LOST,
@@ -133,6 +134,13 @@ _WITHHELD = {
         "withheld",
         "a service wrote earlier answers; what it signed in them is not sent to the emulator",
     ),
+    BOUND_ELSEWHERE: Adjustment(
+        "account_moved",
+        "history",
+        "replayed",
+        "withheld",
+        "another account of the provider made it, and the service takes it from that one alone",
+    ),
     REFUSED: Adjustment(
         "seal_refused",
         "thinking",
@@ -226,6 +234,7 @@ def _destination(
         foreign=foreign,
         retell=retell_part,
         emulator=emulator,
+        reads_of=entry.reads_of,
         takes=_limit_turns(
             _limit_media(read_rules(entry.quirks), entry.capability.media), entry.capability
         ),

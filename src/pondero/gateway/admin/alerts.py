@@ -1,68 +1,130 @@
-"""What needs the operator's attention now: the watch, quotas nearly used, services that fail."""
+"""What needs the operator's attention now, for the console and for the webhook.
+
+Both find budgets, paused models and keys that expire in the same way. The console counts failed
+requests in the ledger, of all processes; the webhook those of this process, which costs no query.
+"""
 
 from asyncio import to_thread
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 
 from msgspec import Struct
 
 from ...errors import StoreError
+from ..observability.error_watch import ENOUGH, RECENT, describe_failed
 from ..observability.ledger_database import LedgerDatabase
-from ..quotas.quota import BILLION, Quota, find_quotas
+from ..quotas.quota import BILLION, Holder, Quota, find_quotas
+from ..quotas.usage_counter import find_window
 from ..server.context import GatewayContext
+from ..state.breakers import PAUSED
 
-NEARLY = 0.8
-"""The share of a budget from which there is an alert."""
-SHARE = 0.1
-"""The share of failed requests of a model from which there is an alert."""
-ENOUGH = 10
-"""Requests to a model before there is an alert about those that failed."""
-RECENT = 15
-"""Minutes in which failed requests are counted."""
+_STILL = 0.05  # of a budget: an alert holds so far below its share, so that it does not flicker
+_DAY = 86_400.0
 
 
 class Alert(Struct, frozen=True, kw_only=True):
-    """One alert, with the key, the route or the model that it is about.
+    """One alert, with the key, the group, the route or the model that it is about.
 
-    ``kind``: ``dial_deaf``, ``thinks_though_off``, ``exhausted``, ``budget_nearly_used`` or
-    ``upstream_failing``.
+    ``id``: the same for as long as it holds, in all processes.
     """
 
+    id: str
     kind: str
     text: str
     key: str | None = None
+    group: str | None = None
     route: str | None = None
     model: str | None = None
 
 
 async def find_alerts(gateway: GatewayContext) -> list[Alert]:
-    """Return all alerts; those of the watch are this process's own."""
-    watched = [
-        Alert(kind=each.kind, text=each.text, route=each.route or None, model=each.model)
+    """Return all alerts for the console; those of the watch are this process's own."""
+    paused = _find_paused(gateway)
+    names = [each.model for each in paused]
+    failing = [*paused, *_list_failing(await _count_failed(gateway), names)]
+    budgets = await find_spent(gateway)
+    spent = {each.id.partition(":")[2] for each in budgets if each.kind == "budget_used_up"}
+    worst = [
+        each
+        for each in budgets
+        if each.kind == "budget_used_up" or each.id.partition(":")[2] not in spent
+    ]
+    return [*failing, *worst, *await _find_expiring(gateway), *_list_watched(gateway)]
+
+
+async def find_own_alerts(gateway: GatewayContext, *, raised: Iterable[str] = ()) -> list[Alert]:
+    """Return all alerts as far as this process knows them, without a query to the ledger.
+
+    ``raised``: the ids of those that hold already.
+    """
+    share = gateway.config.alerts.error_share
+    failing = gateway.error_watch.find_failing(share, gateway.now())
+    away = (
+        [Alert(id="state_away", kind="state_away", text="the shared state is unreachable")]
+        if gateway.shared.is_away
+        else []
+    )
+    return [
+        *_find_paused(gateway),
+        *_list_failing(failing, ()),
+        *await find_spent(gateway, raised=frozenset(raised)),
+        *await _find_expiring(gateway),
+        *away,
+    ]
+
+
+def _list_watched(gateway: GatewayContext) -> list[Alert]:
+    return [
+        Alert(
+            id=f"{each.kind}:{each.route}:{each.model}",
+            kind=each.kind,
+            text=each.text,
+            route=each.route or None,
+            model=each.model,
+        )
         for each in gateway.dial_watch.alarms
     ]
-    return [*await _find_failing(gateway), *await _find_spent(gateway), *watched]
 
 
-async def _find_spent(gateway: GatewayContext) -> list[Alert]:
-    """Return the budgets of keys and routes that are nearly used, or used up."""
-    alerts = []
-    for key in await gateway.keys.all():
-        spent = await _list_spent(gateway, find_quotas(key, None))
-        alerts += [Alert(kind="budget_nearly_used", text=text, key=key.name) for text in spent]
-    for route in gateway.config.routes:
-        spent = await _list_spent(gateway, find_quotas(None, route))
-        alerts += [Alert(kind="budget_nearly_used", text=text, route=route.match) for text in spent]
-    return alerts
+# -- budgets --------------------------------------------------------------------------------------
 
 
-async def _list_spent(gateway: GatewayContext, quotas: Sequence[Quota]) -> list[str]:
-    budgets = [quota for quota in quotas if not quota.rolling]
-    used = await gateway.state.current_use(budgets)
-    return [
-        _describe(quota, taken)
-        for quota, taken in zip(budgets, used, strict=True)
-        if taken >= NEARLY * quota.most
+async def find_spent(
+    gateway: GatewayContext, *, raised: frozenset[str] = frozenset()
+) -> list[Alert]:
+    """Return the budgets of keys, groups and routes that are nearly used, or used up."""
+    config = gateway.config
+    holders: list[tuple[Holder, dict[str, str]]] = [
+        *((key, {"key": key.name}) for key in await gateway.keys.all()),
+        *((group, {"group": group.name}) for group in config.groups),
+        *((route, {"route": route.match}) for route in config.routes),
     ]
+    budgets = [
+        (quota, about)
+        for holder, about in holders
+        for quota in find_quotas(holder)
+        if not quota.rolling
+    ]
+    used = await gateway.state.current_use([quota for quota, _ in budgets])
+    found: list[Alert] = []
+    for (quota, about), taken in zip(budgets, used, strict=True):
+        nearly, spent = f"budget_nearly_used:{quota.name}", f"budget_used_up:{quota.name}"
+        share = config.alerts.budget_share - (_STILL if nearly in raised else 0)
+        text = _describe(quota, taken)
+        if taken >= share * quota.most:
+            found.append(Alert(id=nearly, kind="budget_nearly_used", text=text, **about))
+        if taken >= quota.most or _has_refused(gateway, quota):
+            found.append(Alert(id=spent, kind="budget_used_up", text=text, **about))
+    return found
+
+
+def _has_refused(gateway: GatewayContext, quota: Quota) -> bool:
+    """Return whether a request found no room in this budget since it began."""
+    at = gateway.spent.get(quota.name)
+    if at is None:
+        return False
+    now = find_window(quota, int(gateway.now() * 1000))
+    return find_window(quota, int(at * 1000)).slot == now.slot
 
 
 def _describe(quota: Quota, taken: int) -> str:
@@ -73,31 +135,78 @@ def _describe(quota: Quota, taken: int) -> str:
     return f"{share} of {quota.most:,} {unit} per {quota.per} is used"
 
 
-async def _find_failing(gateway: GatewayContext) -> list[Alert]:
-    """Return the models that are paused after failures, or of which many requests fail."""
-    texts = {
-        name: "paused after repeated failures"
+# -- models ---------------------------------------------------------------------------------------
+
+
+def _find_paused(gateway: GatewayContext) -> list[Alert]:
+    return [
+        Alert(
+            id=f"breaker_open:{name}",
+            kind="breaker_open",
+            text="paused, as its service asked"
+            if state == PAUSED
+            else "paused after repeated failures",
+            model=name,
+        )
         for name, state in gateway.breakers.states().items()
         if state != "closed"
-    }
-    if gateway.ledger is not None:
-        try:
-            since = gateway.now() - 60 * RECENT
-            texts = {**await to_thread(_count_failed, gateway.ledger, since), **texts}
-        except StoreError:
-            pass  # the console says so itself
-    return [Alert(kind="upstream_failing", text=text, model=name) for name, text in texts.items()]
+    ]
 
 
-def _count_failed(database: LedgerDatabase, since: float) -> dict[str, str]:
-    found = database.rows(
-        "SELECT provider || ':' || model, count(*), "
-        "sum(CASE WHEN ended = 'failed' THEN 1 ELSE 0 END) FROM pondero_receipts "
-        "WHERE at >= ? AND model IS NOT NULL GROUP BY 1 ORDER BY 1",
-        (since,),
-    )
+def _list_failing(texts: Mapping[str, str], paused: Sequence[str | None]) -> list[Alert]:
+    return [
+        Alert(id=f"upstream_failing:{name}", kind="upstream_failing", text=text, model=name)
+        for name, text in texts.items()
+        if name not in paused
+    ]
+
+
+async def _count_failed(gateway: GatewayContext) -> Mapping[str, str]:
+    if gateway.ledger is None:
+        return {}
+    since, share = gateway.now() - 60 * RECENT, gateway.config.alerts.error_share
+    try:
+        return await to_thread(_query_failed, gateway.ledger, since, share)
+    except StoreError:
+        return {}  # the console says so itself
+
+
+def _query_failed(database: LedgerDatabase, since: float, share: float) -> dict[str, str]:
+    found: Sequence[tuple[str, int, int]] = [
+        (model, count, int(failed))
+        for model, count, failed in database.rows(
+            "SELECT provider || ':' || model, count(*), "
+            "sum(CASE WHEN ended = 'failed' THEN 1 ELSE 0 END) FROM pondero_receipts "
+            "WHERE at >= ? AND model IS NOT NULL GROUP BY 1 ORDER BY 1",
+            (since,),
+        )
+    ]
     return {
-        model: f"{failed / count:.0%} of {count:,} requests failed in the last {RECENT} minutes"
-        for model, count, failed in ((model, count, int(failed)) for model, count, failed in found)
-        if count >= ENOUGH and failed >= SHARE * count
+        model: describe_failed(failed, count)
+        for model, count, failed in found
+        if count >= ENOUGH and failed >= share * count
     }
+
+
+# -- keys -----------------------------------------------------------------------------------------
+
+
+async def _find_expiring(gateway: GatewayContext) -> list[Alert]:
+    """Return the keys that expire soon; not those that are blocked, or have expired."""
+    now, days = gateway.now(), gateway.config.alerts.expiry_days
+    return [
+        Alert(
+            id=f"key_expires:{key.name}:{key.expires.isoformat()}",
+            kind="key_expires",
+            text=f"expires at {_format_time(key.expires)}",
+            key=key.name,
+        )
+        for key in await gateway.keys.all()
+        if key.expires is not None
+        and not key.blocked
+        and 0 < key.expires.timestamp() - now <= days * _DAY
+    ]
+
+
+def _format_time(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"

@@ -1,218 +1,191 @@
-"""The admin API under ``/admin`` and ``/console``; only the answer that creates a key shows it."""
+"""The admin API under ``/admin`` and the console: finds the operation, and records each change."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Mapping
 from contextlib import suppress
 from urllib.parse import unquote
 
-from msgspec import MsgspecError, json, to_builtins
+from msgspec import json
+from msgspec.structs import replace
 
-from ...canon import HttpRequest, HttpResponse, Json
-from ...errors import BadParameter, PonderoError, StoreError
+from ...canon import HttpRequest, HttpResponse
+from ...errors import PonderoError, StoreError
 from ...store import redact_secrets
-from ...thinking import LEVELS
 from ..answers.response_writer import ResponseWriter
-from ..config.model import GatewayKey
-from ..quotas.quota import BILLION, Quota, find_quotas
-from ..quotas.quota_preview import find_lowered_limits
+from ..observability.audit_log import Outcome
+from ..requests.requester import AccessDenied
 from ..server.context import GatewayContext
+from ..sign_in.sign_in import SessionEnd, SignIn
+from ..state.keys import KeyConflict, UnknownKey
 from ..state.redis_link import SharedStateLost
 from . import console
-from .access import check_admin, check_origin
-from .alerts import find_alerts
-from .preview import list_served_names, preview
-from .request_views import (
-    count_requests,
-    list_choices,
-    list_requests,
-    read_query,
-    show_request,
-    stream_csv,
-    stream_live,
-)
+from .access import check_host, check_origin, check_role, describe_viewer, find_actor
+from .actor import Actor, AdminCall
+from .key_views import read_object
+from .operation import HOME, JSON, ActionResult, ErrorAnswer, ErrorText, Operation
+from .operations import find_operations
+from .request_views import UnknownRequest
 
-HOME = "/admin"
-_JSON = {**console.GUARDED, "content-type": "application/json", "cache-control": "no-store"}
-_LOWERED = 3  # models whose answers a budget shortens, as examples
+_HEADERS = {**console.GUARDED, "content-type": JSON, "cache-control": "no-store"}
+_STATUSES: tuple[tuple[type[PonderoError], int], ...] = (
+    (StoreError, 503),
+    (SharedStateLost, 503),
+    (UnknownKey, 404),
+    (UnknownRequest, 404),
+    (KeyConflict, 409),
+)
+_READING = ("GET", "HEAD")
 
 
 class Admin:
     """Answers requests to the admin API and the console."""
 
-    def __init__(self, gateway: GatewayContext) -> None:
+    def __init__(self, gateway: GatewayContext, sign_in: SignIn) -> None:
         self._gateway = gateway
+        self._sign_in = sign_in
 
     @staticmethod
     def serves(path: str) -> bool:
         """Return whether an address belongs to the console or the admin API."""
         return path.startswith((f"{console.HOME}/", f"{HOME}/")) or path == console.HOME
 
-    async def check(self, http: HttpRequest, path: str) -> None:
-        """Raise AccessDenied if the head of a request says that it may not come in."""
+    async def check(self, http: HttpRequest, path: str) -> Actor | None:
+        """Return who acts, None for a page; raises AccessDenied if that may not come in."""
         with suppress(SharedStateLost):  # the keys and the use that are known are shown
             await self._gateway.shared.look()
         keys = await self._gateway.keys.all()
-        check_origin(http, self._gateway.config, keys)
-        if path.startswith(f"{HOME}/"):
-            check_admin(http, keys, self._gateway.now())
+        config = self._gateway.config
+        if self._sign_in.is_return(http, path):
+            check_host(http, config, keys)
+        else:
+            check_origin(http, config, keys)
+        if not path.startswith(f"{HOME}/") or self._sign_in.serves(path):
+            return None
+        actor = await self._sign_in.find_actor(http)
+        if actor is None:
+            local = config.sign_in is None
+            actor = find_actor(http, keys, self._gateway.now(), allows_local=local)
+        return actor
 
-    async def answer(self, http: HttpRequest, path: str, writer: ResponseWriter) -> None:
-        """Answer one request that ``check`` let in."""
+    async def answer(
+        self,
+        http: HttpRequest,
+        path: str,
+        writer: ResponseWriter,
+        *,
+        actor: Actor | None,
+        address: str,
+    ) -> None:
+        """Answer one request that ``check`` let in, of this actor from this address."""
+        if self._sign_in.serves(path):
+            await self._sign_in.answer(http, path, writer, address=address)
+            return
+        if actor is None:
+            await writer.whole(_page(http, path))
+            return
+        found, name = find_operations(path)
+        operation = found.get(http.method)
+        if operation is None:
+            await writer.whole(_write_missing(http, path, found, actor))
+            return
+        call = AdminCall(http, actor, unquote(name), address)
         try:
-            if not path.startswith(f"{HOME}/"):
-                await writer.whole(_page(http, path))
-            elif (stream := _STREAMS.get((http.method, path.removeprefix(f"{HOME}/")))) is not None:
-                await stream(self._gateway, http, writer)
-            else:
-                await writer.whole(await self._route(http, path))
-        except (StoreError, SharedStateLost) as error:
-            await writer.whole(_error(503, str(error)))
-        except PonderoError as error:
-            await writer.whole(_error(400, str(error)))
+            check_role(actor, operation.role)
+            if operation.stream is not None:
+                async with self._sign_in.hold(http, actor):
+                    await operation.stream(self._gateway, call, writer)
+            elif operation.handler is not None:
+                answer = await operation.handler(self._gateway, call)
+                if isinstance(answer, ActionResult):
+                    self._record_done(call, answer)
+                    answer = answer.answer
+                await writer.whole(HttpResponse(200, _HEADERS, json.encode(answer)))
+        except SessionEnd:
+            await writer.end()
+        except (PonderoError, AccessDenied) as error:
+            status = find_status(error)
+            self._record_rejected(call, operation, status, str(error))
+            await writer.whole(write_error(status, str(error)))
 
-    @staticmethod
-    def write_error(status: int, message: str) -> HttpResponse:
-        """Return a rejection."""
-        return _error(status, message)
+    def record_denied(
+        self, http: HttpRequest, path: str, address: str, denied: AccessDenied
+    ) -> None:
+        """Record that a client was not let in; a page that was asked for is no action."""
+        if not path.startswith(f"{HOME}/"):
+            return
+        found, name = find_operations(path)
+        operation = found.get(http.method)
+        action = operation.action if operation is not None else None
+        if action is None and http.method not in _READING:
+            return  # nothing would have been done
+        self._gateway.audit.record(
+            denied.key or None,
+            action or "read",
+            subject=unquote(name) if action else path,
+            address=address,
+            outcome="rejected",
+            reason=str(denied),
+        )
 
-    async def _route(self, http: HttpRequest, path: str) -> HttpResponse:
-        place, _, name = path.removeprefix(f"{HOME}/").partition("/")
-        handler = _HANDLERS.get((http.method, place, bool(name)))
-        if handler is None:
-            return _error(404, f"there is no {http.method} {path}")
-        return _json(await handler(self._gateway, http, unquote(name)))
+    def _record_done(self, call: AdminCall, done: ActionResult) -> None:
+        self._gateway.audit.record(
+            call.actor,
+            done.action,
+            subject=done.subject,
+            address=call.address,
+            before=done.before,
+            after=done.after,
+        )
 
-
-# -- keys -----------------------------------------------------------------------------------------
-
-
-async def _list_keys(gateway: GatewayContext, _http: HttpRequest, _name: str) -> Json:
-    every = await gateway.keys.all()
-    rows = [await _describe_key(gateway, key) for key in every]
-    return {"keys": rows, "guarded": any(key.admin for key in every)}
-
-
-async def _describe_key(gateway: GatewayContext, key: GatewayKey) -> Json:
-    """Return a key's rules and quota use, without its hash."""
-    bounds = find_quotas(key, None)
-    taken = await gateway.state.current_use(bounds)
-    rules: dict[str, Json] = to_builtins(key)
-    del rules["hash"]
-    return {
-        **rules,
-        "made_here": not gateway.keys.is_configured(key.name),
-        "bounds": [_describe_quota(*pair) for pair in zip(bounds, taken, strict=True)],
-        "lowered": to_builtins(find_lowered_limits(key, gateway.routing)[:_LOWERED]),
-    }
-
-
-def _describe_quota(bound: Quota, taken: int) -> Json:
-    unit = BILLION if bound.unit == "money" else 1
-    return {
-        "unit": bound.unit,
-        "most": bound.most / unit,
-        "taken": taken / unit,
-        "per": bound.per,
-        "rolling": bound.rolling,
-    }
-
-
-async def _make_key(gateway: GatewayContext, http: HttpRequest, _name: str) -> Json:
-    rules = dict(_object(http))
-    name = rules.pop("name", None)
-    if not isinstance(name, str) or not name.strip():
-        raise BadParameter("a key needs a name that says whose it is")
-    made = await gateway.keys.make(name.strip(), rules)
-    return {"name": name.strip(), "key": made}
+    def _record_rejected(
+        self, call: AdminCall, operation: Operation, status: int, reason: str
+    ) -> None:
+        if operation.action is None:
+            return
+        outcome: Outcome = "failed" if status >= 500 else "rejected"
+        self._gateway.audit.record(
+            call.actor,
+            operation.action,
+            subject=call.name or _find_named(call.http),
+            address=call.address,
+            outcome=outcome,
+            reason=reason,
+        )
 
 
-async def _change_key(gateway: GatewayContext, http: HttpRequest, name: str) -> Json:
-    rules = _object(http)
-    if not rules:
-        raise BadParameter('name what to change, such as {"blocked": true}')
-    if rules.keys() == {"blocked"}:  # also possible for a key of gateway.toml
-        if not isinstance(rules["blocked"], bool):
-            raise BadParameter('invalid blocked; use {"blocked": true} or {"blocked": false}')
-        await gateway.keys.block(name, blocked=rules["blocked"])
-    else:
-        await gateway.keys.change(name, rules)
-    return {"name": name}
-
-
-async def _remove_key(gateway: GatewayContext, _http: HttpRequest, name: str) -> Json:
-    await gateway.keys.remove(name)
-    return {"name": name}
-
-
-# -- the dial -------------------------------------------------------------------------------------
-
-
-async def _list_models(gateway: GatewayContext, _http: HttpRequest, _name: str) -> Json:
-    return {"models": list_served_names(gateway.routing), "levels": LEVELS}
-
-
-async def _plan(gateway: GatewayContext, http: HttpRequest, _name: str) -> Json:
-    named = _query_value(http, "key")
-    key = next((each for each in await gateway.keys.all() if each.name == named), None)
-    if named and key is None:
-        message = f"unknown key {named!r}"
-        raise BadParameter(message)
-    wish = _query_value(http, "thinking")
-    return preview(
-        gateway.config, gateway.routing, _query_value(http, "model") or "", wish, key=key
-    )
-
-
-async def _list_alerts(gateway: GatewayContext, _http: HttpRequest, _name: str) -> Json:
-    return {"alerts": await find_alerts(gateway)}
-
-
-Handler = Callable[[GatewayContext, HttpRequest, str], Awaitable[Json]]
-_HANDLERS: dict[tuple[str, str, bool], Handler] = {
-    ("GET", "requests", False): list_requests,
-    ("GET", "requests", True): show_request,
-    ("GET", "figures", False): count_requests,
-    ("GET", "choices", False): list_choices,
-    ("GET", "alerts", False): _list_alerts,
-    ("GET", "keys", False): _list_keys,
-    ("POST", "keys", False): _make_key,
-    ("PATCH", "keys", True): _change_key,
-    ("DELETE", "keys", True): _remove_key,
-    ("GET", "models", False): _list_models,
-    ("GET", "plan", False): _plan,
-}
-"""By method, path, and whether a name follows it."""
-Stream = Callable[[GatewayContext, HttpRequest, ResponseWriter], Awaitable[None]]
-_STREAMS: dict[tuple[str, str], Stream] = {
-    ("GET", "live"): stream_live,
-    ("GET", "requests.csv"): stream_csv,
-}
-
-
-def _object(http: HttpRequest) -> dict[str, Json]:
-    """Return the JSON body; its content type makes browsers ask before other sites send it."""
-    if http.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-        raise BadParameter("send JSON, as content-type application/json")
+def _find_named(http: HttpRequest) -> str:
+    """Return the name in a body that was rejected; empty if it has none."""
     try:
-        found = json.decode(http.body)
-    except (MsgspecError, UnicodeDecodeError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise BadParameter("the body is not a JSON object")
-    return found
+        named = read_object(http).get("name")
+    except PonderoError:
+        return ""
+    return named if isinstance(named, str) else ""
 
 
-def _query_value(http: HttpRequest, name: str) -> str | None:
-    return read_query(http).get(name)
+def find_status(error: Exception) -> int:
+    """Return the status of an error."""
+    if isinstance(error, AccessDenied):
+        return error.status
+    return next((status for kind, status in _STATUSES if isinstance(error, kind)), 400)
+
+
+def write_error(status: int, message: str) -> HttpResponse:
+    """Return a rejection."""
+    answer = ErrorAnswer(ErrorText(redact_secrets(message)))
+    return HttpResponse(status, _HEADERS, json.encode(answer))
+
+
+def _write_missing(
+    http: HttpRequest, path: str, found: Mapping[str, Operation], actor: Actor
+) -> HttpResponse:
+    if http.method not in _READING and not actor.changes:
+        return write_error(403, describe_viewer(actor))
+    if not found:
+        return write_error(404, f"there is no {http.method} {path}")
+    allowed = ", ".join(sorted(found))
+    response = write_error(405, f"{path} has no {http.method}; use {allowed}")
+    return replace(response, headers={**response.headers, "allow": allowed})
 
 
 def _page(http: HttpRequest, path: str) -> HttpResponse:
-    found = console.page(path) if http.method in ("GET", "HEAD") else None
-    return found or _error(404, f"the console has no {http.method} {path}")
-
-
-def _json(value: Json) -> HttpResponse:
-    return HttpResponse(200, _JSON, json.encode(value))
-
-
-def _error(status: int, message: str) -> HttpResponse:
-    return HttpResponse(status, _JSON, json.encode({"error": {"message": redact_secrets(message)}}))
+    found = console.page(path) if http.method in _READING else None
+    return found or write_error(404, f"the console has no {http.method} {path}")

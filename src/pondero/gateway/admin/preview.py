@@ -77,7 +77,8 @@ def preview(
     wanted = RequestedLevel(
         parse_intent(said, words=words) if said else UNSET, "name" if said else "unset"
     )
-    rules = [each.thinking for each in (route, key) if each is not None]
+    group = config.find_group(key.group) if key is not None and key.group is not None else None
+    rules = [each.thinking for each in (route, group, key) if each is not None]
     found = partial(resolve_auto, entry, policy=Policy())
     applied = apply_rules(wanted, entry, rules, policy=Policy(), resolve=found)
     made = make_plan(entry, applied.intent, asked=RequestParameters(), policy=Policy())

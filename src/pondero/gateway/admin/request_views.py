@@ -5,22 +5,22 @@ ledger yet, so this process's latest requests are added to the first page.
 """
 
 from asyncio import Queue, sleep, to_thread, wait_for
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from threading import Event
 from typing import TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
-from msgspec import json
+from msgspec import Struct, json
 from msgspec.structs import replace
 
-from ...canon import HttpRequest, Json
+from ...canon import HttpRequest
 from ...errors import BadParameter, StoreError
 from ...store import redact_secrets
 from ...thinking import CODES
 from ..answers.response_writer import ResponseWriter
 from ..observability.feed import KEPT
-from ..observability.figures import load_choices, load_figures
+from ..observability.figures import ConsoleFigures, FilterChoices, load_choices, load_figures
 from ..observability.receipt import Receipt
 from ..observability.request_filter import RequestFilter, matches, parse_filter
 from ..observability.request_pages import (
@@ -34,22 +34,17 @@ from ..observability.request_pages import (
     load_page,
     parse_cursor,
 )
-from ..observability.request_row import RequestRow, load_requests, split_time
+from ..observability.request_row import Phase, RequestRow, load_requests, split_time
 from ..observability.time_range import find_span
 from ..server.context import GatewayContext
 from . import console
+from .actor import AdminCall
 
 _EVENTS = {
     **console.GUARDED,
     "content-type": "text/event-stream",
     "cache-control": "no-store",
     "x-accel-buffering": "no",
-}
-_CSV = {
-    **console.GUARDED,
-    "content-type": "text/csv; charset=utf-8",
-    "content-disposition": 'attachment; filename="pondero-requests.csv"',
-    "cache-control": "no-store",
 }
 _PING = b": still here\n\n"
 _GATHER = 0.2  # seconds of receipts in one event, so that a burst does not flood the page
@@ -62,16 +57,59 @@ _PARAMETERS = 64
 Value = TypeVar("Value")
 
 
-async def list_requests(gateway: GatewayContext, http: HttpRequest, _name: str) -> Json:
+class UnknownRequest(BadParameter):
+    """There is no record of a request with this id."""
+
+
+class RequestDetail(Struct, frozen=True):
+    """One request, where its time went, and what its adjustments mean."""
+
+    request: RequestRow
+    phases: list[Phase]
+    adjustments: dict[str, str]
+
+
+class FiguresAnswer(Struct, frozen=True):
+    """The figures of a time span; None without a ledger."""
+
+    figures: ConsoleFigures | None
+
+
+class ChoicesAnswer(Struct, frozen=True):
+    """What can be filtered by in a time span; None without a ledger."""
+
+    choices: FilterChoices | None
+
+
+class LiveRequests(Struct, frozen=True):
+    """The data of one event: requests that ended."""
+
+    requests: list[RequestRow]
+
+
+def make_csv_headers(name: str) -> Mapping[str, str]:
+    """Return the headers of a CSV file."""
+    return {
+        **console.GUARDED,
+        "content-type": "text/csv; charset=utf-8",
+        "content-disposition": f'attachment; filename="{name}"',
+        "cache-control": "no-store",
+    }
+
+
+_CSV = make_csv_headers("pondero-requests.csv")
+
+
+async def list_requests(gateway: GatewayContext, call: AdminCall) -> RequestPage:
     """Return a page of requests; with a ledger, those of all processes."""
-    query = read_query(http)
-    wanted, count = parse_filter(query), _read_count(query.get("count"))
+    query = read_query(call.http)
+    wanted, count = parse_filter(query), read_count(query.get("count"))
     before = parse_cursor(query["before"]) if query.get("before") else None
     recent = [] if before is not None else _list_recent(gateway, wanted)
     if gateway.ledger is None:
         return RequestPage(requests=recent[:count])
     try:
-        page = await _read_ledger(
+        page = await read_ledger(
             partial(load_page, gateway.ledger, wanted, before=before, count=count)
         )
     except StoreError as error:
@@ -106,7 +144,8 @@ def _add_recent(page: RequestPage, recent: list[RequestRow], count: int) -> Requ
     return RequestPage(requests=rows[:count], next=str(Cursor(last.at, last.id)))
 
 
-def _read_count(text: str | None) -> int:
+def read_count(text: str | None) -> int:
+    """Return how many rows a page has; raises BadParameter."""
     if not text:
         return PAGE
     if not (text.isascii() and text.isdecimal() and 1 <= int(text[:4]) <= KEPT):
@@ -115,59 +154,71 @@ def _read_count(text: str | None) -> int:
     return int(text[:4])
 
 
-async def show_request(gateway: GatewayContext, _http: HttpRequest, id: str) -> Json:
+async def show_request(gateway: GatewayContext, call: AdminCall) -> RequestDetail:
     """Return one request, where its time went, and what its adjustments mean."""
+    id = call.name
     found = next((row for row in load_requests(gateway.feed.latest()) if row.id == id), None)
     if found is None and gateway.ledger is not None:
-        found = await _read_ledger(partial(find_request, gateway.ledger, id))
+        found = await read_ledger(partial(find_request, gateway.ledger, id))
     if found is None:
         message = f"there is no record of the request {id[:100]!r}"
-        raise BadParameter(message)
+        raise UnknownRequest(message)
     meanings = {code: CODES.get(code, "") for code in found.adjustments}
-    return {"request": found, "phases": split_time(found), "adjustments": meanings}
+    return RequestDetail(found, split_time(found), meanings)
 
 
-async def count_requests(gateway: GatewayContext, http: HttpRequest, _name: str) -> Json:
+async def count_requests(gateway: GatewayContext, call: AdminCall) -> FiguresAnswer:
     """Return the figures of a time span; None without a ledger."""
-    query = read_query(http)
+    query = read_query(call.http)
     span, wanted, now = query.get("span") or "day", parse_filter(query), gateway.now()
     find_span(span, now=now)  # raises, also without a ledger
     if gateway.ledger is None:
-        return {"figures": None}
+        return FiguresAnswer(None)
     gone = Event()
     read = partial(load_figures, gateway.ledger, span, now=now, wanted=wanted, stopped=gone.is_set)
     try:
-        return {"figures": await _read_ledger(read, _LONG_PATIENCE)}
+        return FiguresAnswer(await read_ledger(read, _LONG_PATIENCE))
     finally:
         gone.set()
 
 
-async def list_choices(gateway: GatewayContext, http: HttpRequest, _name: str) -> Json:
+async def list_choices(gateway: GatewayContext, call: AdminCall) -> ChoicesAnswer:
     """Return what can be filtered by in a time span; None without a ledger."""
-    span = read_query(http).get("span") or "day"
+    span = read_query(call.http).get("span") or "day"
+    find_span(span, now=gateway.now())  # raises, also without a ledger
     if gateway.ledger is None:
-        return {"choices": None}
+        return ChoicesAnswer(None)
     read = partial(load_choices, gateway.ledger, span, now=gateway.now())
-    return {"choices": await _read_ledger(read, _LONG_PATIENCE)}
+    return ChoicesAnswer(await read_ledger(read, _LONG_PATIENCE))
 
 
-async def stream_csv(gateway: GatewayContext, http: HttpRequest, writer: ResponseWriter) -> None:
+async def stream_csv(gateway: GatewayContext, call: AdminCall, writer: ResponseWriter) -> None:
     """Send all wanted requests, a page at a time."""
-    wanted = parse_filter(read_query(http))
-    writer.streams(_CSV, b"")
+    wanted = parse_filter(read_query(call.http))
     lines = [format_csv(_list_recent(gateway, wanted))]
     pages = iter(lines) if gateway.ledger is None else iter_csv(gateway.ledger, wanted)
-    page = await _read_ledger(partial(next, pages, None))  # an error is still a status
-    await writer.write(f"{','.join(CSV_NAMES)}\r\n".encode())
+    await send_csv(writer, _CSV, CSV_NAMES, pages)
+
+
+async def send_csv(
+    writer: ResponseWriter,
+    headers: Mapping[str, str],
+    names: Sequence[str],
+    pages: Iterator[str],
+) -> None:
+    """Send lines of CSV, a page at a time; raises StoreError before the first."""
+    writer.streams(headers, b"")
+    page = await read_ledger(partial(next, pages, None))  # an error is still a status
+    await writer.write(f"{','.join(names)}\r\n".encode())
     while page is not None:
         await writer.write(page.encode())
-        page = await _read_ledger(partial(next, pages, None))
+        page = await read_ledger(partial(next, pages, None))
     await writer.end()
 
 
-async def stream_live(gateway: GatewayContext, http: HttpRequest, writer: ResponseWriter) -> None:
+async def stream_live(gateway: GatewayContext, call: AdminCall, writer: ResponseWriter) -> None:
     """Send requests as they end, until the viewer disconnects or the server stops."""
-    wanted = parse_filter(read_query(http))
+    wanted = parse_filter(read_query(call.http))
     feed = gateway.feed
     writer.streams(_EVENTS, _PING)
     with feed.watch() as queue:
@@ -188,13 +239,13 @@ async def _load_written(gateway: GatewayContext, wanted: RequestFilter) -> list[
         return []
     read = partial(load_page, gateway.ledger, wanted, count=KEPT, scanned=_SEEN)
     try:
-        page = await _read_ledger(read)
+        page = await read_ledger(read)
     except StoreError:
         return []
     return page.requests
 
 
-async def _read_ledger(read: Callable[[], Value], patience: float = _PATIENCE) -> Value:
+async def read_ledger(read: Callable[[], Value], patience: float = _PATIENCE) -> Value:
     """Return what a thread reads; raises StoreError if a database takes too long."""
     try:
         return await wait_for(to_thread(read), patience)
@@ -223,7 +274,7 @@ def _take_unseen(rows: Iterable[RequestRow], seen: dict[str, None]) -> list[Requ
 
 
 def _event(rows: list[RequestRow]) -> bytes:
-    return b"data: " + json.encode({"requests": rows}) + b"\n\n" if rows else b""
+    return b"data: " + json.encode(LiveRequests(rows)) + b"\n\n" if rows else b""
 
 
 def read_query(http: HttpRequest) -> dict[str, str]:

@@ -1,25 +1,30 @@
 """Sends one attempt and writes the answer; after the first byte, errors go into the stream."""
 
 from asyncio import CancelledError
+from collections.abc import Mapping
 from functools import partial
+from typing import Protocol
 
 from msgspec.structs import replace
 
-from ...canon import AdjustmentNote, Assembler, Event, PartStart, Reply
+from ...canon import AdjustmentNote, Assembler, Event, PartStart, Reply, iter_events
 from ...errors import PonderoError
-from ...exchange import Emit, flow, list_keys
+from ...exchange import Emit, Retry, flow, list_keys
 from ...transport import AsyncShell
+from ..deployments.account_transport import AccountTransport
+from ..hooks.bounded_call import FAILED
+from ..hooks.chain import HookedAnswer, note_failures
 from ..levels.level_rules import show_sent
 from ..levels.level_window import keep_level_window
 from ..observability.request_record import RequestRecord
 from ..quotas.output_bound import count_answers
 from ..quotas.prompt_bound import find_prompt_bound
 from ..quotas.usage_meter import MeteredTransport
-from ..requests.attempt import Attempt
+from ..requests.attempt import Attempt, make_attempt
 from ..requests.errors import SHUTDOWN, add_response_headers, describe_reason, write_error
 from ..requests.kept_items import KeptItemRecorder
 from ..requests.routed_request import RoutedRequest
-from ..requests.stored_ids import GivenIdRecorder
+from ..requests.stored_ids import GivenIdRecorder, name_home
 from ..server.context import GatewayContext
 from ..signatures.restore import cache_items
 from .exhaustion import EXHAUSTED, asks_again, make_retry
@@ -28,6 +33,7 @@ from .key_filter import KeyFilter
 from .response_writer import ResponseWriter
 
 _LONGEST_HEADER = 2_000
+_ONCE = Retry(attempts=1)
 
 
 async def deliver(
@@ -43,21 +49,91 @@ async def deliver(
     delivery.note_plan()
     steps = flow(
         exchange,
-        retry=gateway.retry(routed.resolved.route),
+        # Another deployment of the same model is the better retry.
+        retry=gateway.retry(routed.resolved.route) if attempt.turn.is_last else _ONCE,
         jitter=gateway.jitter,
         learn=partial(gateway.learn, exchange),
         begun=delivery.note_begun,
     )
     timeouts = gateway.timeouts if stream else gateway.timeouts.whole()
-    shell = AsyncShell(steps, delivery.transport, timeouts)
+    account = _make_account(delivery)
+    shell = AsyncShell(steps, account or delivery.transport, timeouts)
     try:
-        reply = await (delivery.stream(shell) if stream else delivery.read(shell))
+        reply = await (
+            delivery.stream(delivery.show_to_hooks(shell)) if stream else delivery.read(shell)
+        )
         if delivery.is_seen or not await _ask_again(delivery, reply):
             await (delivery.end_stream(reply) if stream else delivery.whole(reply))
     finally:
         writer.is_ending = bool  # the method would keep the delivery, which keeps the writer
         await shell.aclose()
-        await delivery.record_ids()  # also those of a stream that broke off
+        if account is not None:
+            account.release()
+        await delivery.remember()  # also after a stream that broke off
+
+
+def _make_account(delivery: "_Delivery") -> AccountTransport | None:
+    """Return what keeps the limits of an attempt's deployment; None if it has none."""
+    attempt = delivery.attempt
+    if not attempt.entry.deployment:
+        return None
+    return AccountTransport(
+        delivery.gateway,
+        delivery.transport,
+        delivery.routed,
+        attempt.entry,
+        attempt.exchange.plan,
+        patience=attempt.turn.patience,
+    )
+
+
+async def deliver_own(
+    gateway: GatewayContext, routed: RoutedRequest, writer: ResponseWriter, record: RequestRecord
+) -> None:
+    """Write the answer that a hook gave; no service is asked."""
+    hooked = routed.hooked
+    if hooked is None or hooked.answer is None:
+        return
+    attempt = make_attempt(gateway, routed, routed.resolved.entries[0])
+    delivery = _Delivery(gateway, routed, attempt, writer, record)
+    delivery.note_plan()
+    if routed.parsed.request.stream:
+        await delivery.stream(delivery.show_to_hooks(_GivenAnswer(hooked.answer)))
+        await delivery.end_stream(hooked.answer)
+    else:
+        await delivery.whole(hooked.answer)
+
+
+class _GivenAnswer:
+    """An answer that is there already, in the steps of a shell."""
+
+    def __init__(self, reply: Reply) -> None:
+        self._steps: list[Emit | Reply] = [Emit(list(iter_events(reply)), Assembler()), reply]
+
+    async def next(self) -> Emit | Reply:
+        return self._steps.pop(0)
+
+
+class _HookedSteps:
+    """An answer whose events pass the hooks."""
+
+    def __init__(self, steps: "_Steps", hooks: HookedAnswer) -> None:
+        self._steps = steps
+        self._hooks = hooks
+
+    async def next(self) -> Emit | Reply:
+        step = await self._steps.next()
+        if isinstance(step, Emit):
+            return replace(step, events=await self._hooks.feed(step.events))
+        return step
+
+
+class _Steps(Protocol):
+    """What an answer is read from."""
+
+    async def next(self) -> Emit | Reply:
+        """Return the next events, or the whole answer at their end."""
+        ...
 
 
 async def _ask_again(delivery: "_Delivery", reply: Reply) -> bool:
@@ -98,12 +174,16 @@ class _Delivery:
         self.record = record
         exchange = attempt.exchange
         self._converter = attempt.path.convert(routed, exchange, gateway.transport_for(exchange))
-        home = attempt.entry.id if attempt.path.keeps_ids else None
+        home = name_home(attempt.entry) if attempt.path.keeps_ids else None
         self._given_ids = GivenIdRecorder(gateway, routed, exchange, home=home)
         client = routed.call.requester.id
         self._kept_items = KeptItemRecorder(routed.service, routed.parsed, client)
         self._filter = KeyFilter(list_keys(exchange.http))
         self._adjustments: list[str] = []
+        self._entries: Mapping[str, bytes] = {}
+        self._remembered: Mapping[str, bytes] = attempt.remembered
+        self._hooks = HookedAnswer(routed.hooked) if routed.hooked is not None else None
+        self._hook = routed.hooked.by if routed.hooked is not None else None
         self._held = HeldBeginning(
             holds=asks_again(routed) and count_answers(routed, attempt.entry) == 1,
             shows_thinking=self._converter.shows_thinking,
@@ -114,6 +194,9 @@ class _Delivery:
 
     def note_plan(self) -> None:
         """Record what is asked, sent and adjusted."""
+        if self._hook is not None:
+            self.record.note(road="hook", reason=f"answered by the hook {self._hook}")
+            return
         attempt, plan = self.attempt, self.attempt.exchange.plan
         self.record.note(
             road=attempt.path.name,
@@ -132,7 +215,7 @@ class _Delivery:
         call = self.transport.call
         return call is not None and call.so_far is not None and call.so_far.ending
 
-    async def read(self, shell: AsyncShell) -> Reply:
+    async def read(self, shell: _Steps) -> Reply:
         """Return the whole answer; the client has seen nothing of it."""
         # Services send the head of a whole answer when they have written it.
         self.writer.is_ending = lambda: self.transport.has_head
@@ -145,8 +228,9 @@ class _Delivery:
     async def whole(self, reply: Reply) -> None:
         """Write the whole answer."""
         self.note_plan()  # again, if a retry has failed
+        shown = reply if self._hooks is None else await self._hooks.whole(reply)
         self._note_reply(reply)
-        response = await self._converter.whole(reply)
+        response = await self._converter.whole(shown)
         self._given_ids.take_whole(response.body)
         self._kept_items.take_whole(response.body)
         await self._cache(reply)
@@ -164,14 +248,18 @@ class _Delivery:
         """Return whether the client saw something of the answer, so that it must be this one."""
         return self.routed.parsed.request.stream and self._held.is_open
 
-    async def stream(self, shell: AsyncShell) -> Reply:
+    def show_to_hooks(self, steps: _Steps) -> _Steps:
+        """Return the answer as its hooks leave it."""
+        return steps if self._hooks is None else _HookedSteps(steps, self._hooks)
+
+    async def stream(self, steps: _Steps) -> Reply:
         """Write the events of an answer; what is held at its end waits for ``end_stream``."""
         writer, converter, held = self.writer, self._converter, self._held
         writer.streams(converter.ping_headers, self._ping)
         writer.is_ending = self._is_ending
         wrote = answers = False
         try:
-            while isinstance(step := await shell.next(), Emit):
+            while isinstance(step := await steps.next(), Emit):
                 if not answers and (answers := _begins_answer(step.events)):
                     self.record.note_first_answer()
                 if not wrote:
@@ -186,8 +274,10 @@ class _Delivery:
                     held.add(data)
                 del data
             data = await converter.end()
+            if (call := self.transport.call) is not None:
+                call.reply = step
             if held.is_open:
-                await self._write(held.take() + data, begins=not wrote, ends=True)
+                await self._write(held.take() + data, begins=not wrote, ends=step)
             else:
                 held.add(data)
         except PonderoError as error:
@@ -198,8 +288,6 @@ class _Delivery:
             if writer.begun and not writer.left and not writer.ended:  # the gateway stops
                 await self._write_failure(SHUTDOWN)
             raise
-        if (call := self.transport.call) is not None:
-            call.reply = step
         return step
 
     async def end_stream(self, reply: Reply) -> None:
@@ -207,10 +295,9 @@ class _Delivery:
         if not self._held.is_open:
             self.note_plan()  # again, if a retry has failed
             self._note_reply(reply)
-            await self._write(self._held.take(), begins=True, ends=True)
+            await self._write(self._held.take(), begins=True, ends=reply)
         else:
             self._note_reply(reply)
-        await self._cache(reply)
         await self.writer.end()
 
     @property
@@ -218,8 +305,11 @@ class _Delivery:
         is_events = "event-stream" in self._converter.ping_headers["content-type"]
         return self.routed.service.ping if is_events else b""
 
-    async def _write(self, data: bytes, *, begins: bool, ends: bool = False) -> None:
-        """Write some bytes of a stream; ``begins``: its head has not been written."""
+    async def _write(self, data: bytes, *, begins: bool, ends: Reply | None = None) -> None:
+        """Write some bytes of a stream; ``begins``: its head has not been written.
+
+        ``ends``: the answer, if these are its last bytes.
+        """
         if begins:
             self.record.note_first()
             if not self.writer.begun:
@@ -227,8 +317,10 @@ class _Delivery:
                 self.writer.streams(sent, self._ping)
         self._given_ids.feed(data)
         self._kept_items.feed(data)
-        data = self._filter.whole(data) if ends else self._filter.feed(data)
+        data = self._filter.feed(data) if ends is None else self._filter.whole(data)
         await self.record_ids()  # before anybody can read them
+        if ends is not None:
+            await self._cache(ends)
         await self.writer.write(data)
 
     async def _write_failure(self, error: PonderoError) -> None:
@@ -257,12 +349,23 @@ class _Delivery:
             "x-pondero-model": attempt.entry.id,
             "x-pondero-thinking": attempt.level.header(plan),
         }
+        if attempt.entry.deployment:
+            headers["x-pondero-deployment"] = attempt.entry.deployment
+        if self._hook is not None:
+            planned = []
+            headers = {"x-pondero-id": self.routed.call.id, "x-pondero-hook": self._hook}
+        if self._hooks is not None:
+            planned += note_failures(self._hooks.failed)
         if text := ", ".join(dict.fromkeys([*planned, *self._adjustments])):
             headers["x-pondero-adjustments"] = text[:_LONGEST_HEADER]
         return headers
 
     async def _cache(self, reply: Reply) -> None:
-        """Cache the answer before its end is written: the next request may follow at once."""
+        """Cache the answer and settle its use before its end is written, without waiting.
+
+        The next request may follow at once. This process knows then what it needs, and a shared
+        state has been sent it before the client is sent the end.
+        """
         routed = self.routed
         items: dict[str, bytes] = {}
         for answer in self._converter.make_cached_answers(reply):
@@ -273,8 +376,19 @@ class _Delivery:
                 turns=routed.turns,
             )
             items = {**of_answer, **items}  # of equal answers, the first is kept
-        kept = self._kept_items.list_entries(self._find_prompt)
-        await self.gateway.memory.put({**items, **kept})
+        if routed.conversation is not None:
+            items |= routed.conversation.list_changes(self.attempt.entry)
+        self._entries = {**items, **self._kept_items.list_entries(self._find_prompt)}
+        await self.remember()
+        self.record.settle()
+        self.gateway.shared.flush()
+
+    async def remember(self) -> None:
+        """Cache what is known of the conversation, and whose the ids are that the client got."""
+        entries, self._entries = {**self._remembered, **self._entries}, {}
+        self._remembered = {}
+        if entries:
+            await self.gateway.memory.put(entries)
         await self.record_ids()
 
     async def record_ids(self) -> None:
@@ -291,6 +405,8 @@ class _Delivery:
         if reply.verdict == EXHAUSTED:
             codes.append(EXHAUSTED)
             self._adjustments.append(EXHAUSTED)  # a stream has sent its headers
+        if self._hooks is not None:
+            codes += [FAILED] * len(self._hooks.failed)
         self.record.note(finish=reply.finish, verdict=reply.verdict, adjustments=tuple(codes))
 
 

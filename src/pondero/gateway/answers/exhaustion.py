@@ -74,7 +74,7 @@ def _note(name: str, before: int | str | None, after: int | str, why: str) -> Ad
 def _find_limit(routed: RoutedRequest, entry: ModelEntry, reply: Reply) -> int | None:
     """Return a higher output limit that model and context have room for; None if there is none."""
     before, wanted = routed.request.max_tokens, reply.cap
-    quotas = find_quotas(routed.call.requester.key, routed.resolved.route)
+    quotas = find_quotas(*routed.holders)
     if before is None or wanted is None or any(quota.unit != "requests" for quota in quotas):
         return None
     usage = reply.usage

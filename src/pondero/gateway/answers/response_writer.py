@@ -1,7 +1,7 @@
 """Writes one answer over ASGI; before the first piece nothing, so another model can be asked."""
 
 from asyncio import Task, current_task, ensure_future, sleep
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from time import monotonic
 from typing import Any
@@ -43,11 +43,16 @@ class ResponseWriter:
         self.is_ending: Callable[[], bool] = bool
 
     async def whole(
-        self, response: HttpResponse, linger: Callable[[], Awaitable[None]] | None = None
+        self,
+        response: HttpResponse,
+        linger: Callable[[], Awaitable[None]] | None = None,
+        *,
+        cookies: Sequence[str] = (),
     ) -> None:
         """Send a whole response; ``linger`` is awaited after its last byte and before its end."""
         self.begun = self.ended = True
-        await self._start(response.status, {**response.headers, **_length(response.body)})
+        headers = {**response.headers, **_length(response.body)}
+        await self._start(response.status, headers, cookies)
         if linger is not None:
             message = {"type": "http.response.body", "body": response.body, "more_body": True}
             await self._send(message)
@@ -55,9 +60,9 @@ class ResponseWriter:
             response = HttpResponse(response.status)
         await self._send({"type": "http.response.body", "body": response.body})
 
-    def streams(self, headers: Mapping[str, str], ping: bytes) -> None:
+    def streams(self, headers: Mapping[str, str], ping: bytes, status: int = 200) -> None:
         """Set the head and the ping of a stream; nothing is sent yet."""
-        self._head, self._ping = (200, headers), ping
+        self._head, self._ping = (status, headers), ping
         self.last = monotonic()
 
     async def write(self, data: bytes) -> None:
@@ -92,11 +97,14 @@ class ResponseWriter:
             self.begun = True
             await self._start(*self._head)
 
-    async def _start(self, status: int, headers: Mapping[str, str]) -> None:
+    async def _start(
+        self, status: int, headers: Mapping[str, str], cookies: Sequence[str] = ()
+    ) -> None:
         pairs = [
             (name.encode("latin-1"), value.encode("latin-1", "replace"))
             for name, value in headers.items()
         ]
+        pairs += [(b"set-cookie", cookie.encode("ascii")) for cookie in cookies]
         await self._send({"type": "http.response.start", "status": status, "headers": pairs})
 
 

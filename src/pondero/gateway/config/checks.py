@@ -12,10 +12,18 @@ from urllib.parse import urlsplit
 from ...asgi import bind
 from ...errors import BadConfig, MissingExtra, PonderoError
 from ...extras import install_hint
+from ..hooks.loader import check_hooks
 from .model import REFERENCES, GatewayConfig
 from .reader import check_exposure, check_sharing, locate
 from .routing import Routing
-from .secrets import find_provider_url, is_self, read_envelope_secrets, read_reference, read_webhook
+from .secrets import (
+    find_provider_url,
+    is_self,
+    read_envelope_secrets,
+    read_reference,
+    read_webhook,
+    read_webhook_secret,
+)
 from .server_section import LEDGERS, STATES
 
 
@@ -26,6 +34,8 @@ def _check_extras(config: GatewayConfig, _routing: Routing) -> None:
         needed["redis"] = "a shared state"
     if config.server.ledger not in ("sqlite", "off"):
         needed["psycopg"] = "a ledger in PostgreSQL"
+    if config.sign_in is not None:
+        needed |= dict.fromkeys(("authlib", "joserfc"), "signing in to the console")
     for module, what in needed.items():
         if find_spec(module) is None:
             message = f"{what} needs {module}; {install_hint('gateway')}"
@@ -124,15 +134,37 @@ def _check_providers(config: GatewayConfig, routing: Routing) -> None:
             raise BadConfig(message)
 
 
+def _check_deployments(config: GatewayConfig, routing: Routing) -> None:
+    """Raise BadConfig for a deployment that is this very gateway, or that no route can name."""
+    if config.deployments and not config.routes:
+        where = locate(config, "deployment", 0)
+        message = f'{where}no [[route]] names a deployment; write to = "{{}}:MODEL" in one'
+        raise BadConfig(message.format(config.deployments[0].name))
+    numbers = {each.name: number for number, each in enumerate(config.deployments)}
+    for each in routing.deployments():
+        if each.url is None:
+            continue
+        where = locate(config, "deployment", numbers[each.name], "url")
+        if is_self(config, routing.find_provider(each), each.name):
+            message = (
+                f"{where}the address of {each.name} is this gateway's own; write the service's"
+            )
+            raise BadConfig(message)
+
+
 def _check_webhook(config: GatewayConfig, _routing: Routing) -> None:
-    """Raise BadConfig for an invalid or unreadable address of the webhook; never quotes it."""
-    if config.alerts.webhook is None:
-        return
-    try:
-        read_webhook(config.alerts.webhook)
-    except (PonderoError, ValueError) as error:
-        message = f"{locate(config, 'alerts', 'webhook')}webhook: {error}"
-        raise BadConfig(message) from None
+    """Raise BadConfig for an invalid address or secret of the webhook; never quotes one."""
+    readers = {
+        "webhook": (config.alerts.webhook, read_webhook),
+        "secret": (config.alerts.secret, read_webhook_secret),
+    }
+    for name, (said, read) in readers.items():
+        try:
+            if said is not None:
+                read(said)
+        except (PonderoError, ValueError) as error:
+            message = f"{locate(config, 'alerts', name)}{name}: {error}"
+            raise BadConfig(message) from None
 
 
 def _check_envelope_secret(config: GatewayConfig, _routing: Routing) -> None:
@@ -140,6 +172,17 @@ def _check_envelope_secret(config: GatewayConfig, _routing: Routing) -> None:
         read_envelope_secrets(config.server)
     except PonderoError as error:
         message = f"{locate(config, 'server', 'envelope_secret')}envelope_secret: {error}"
+        raise BadConfig(message) from None
+
+
+def _check_sign_in(config: GatewayConfig, _routing: Routing) -> None:
+    """Raise BadConfig if the secret of the console's sign-in cannot be read; never quotes it."""
+    if config.sign_in is None or config.sign_in.client_secret is None:
+        return
+    try:
+        read_reference(config.sign_in.client_secret)
+    except PonderoError as error:
+        message = f"{locate(config, 'sign_in', 'client_secret')}client_secret: {error}"
         raise BadConfig(message) from None
 
 
@@ -154,10 +197,12 @@ CHECKS: tuple[Check, ...] = (
     _check_ledger,
     _check_envelope_secret,
     _check_webhook,
+    _check_sign_in,
+    lambda config, _: check_hooks(config),
 )
 """What must hold before a gateway starts."""
 
-ONLINE: tuple[Check, ...] = (_check_providers,)
+ONLINE: tuple[Check, ...] = (_check_providers, _check_deployments)
 """What must hold besides if real providers are asked."""
 
 

@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from .endpoint_section import check_endpoints
 from .examples import EXAMPLES
 from .model import HASH, GatewayKey, GatewayRoute, find_name_problem, parse_expiry
 from .rows import ConfigRows, Place
@@ -33,6 +34,7 @@ def _read_key(
         cure = f"write {EXAMPLES['hash']}; it begins with {HASH}"
         raise rows.error((*place, "hash"), "this is not the hash of a key", cure)
     rows.check_bounds(key, place)
+    check_endpoints(rows, key, place)
     for model in key.models if routes else ():
         rows.check_reachable(model, routes, (*place, "models"))
     return key

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, time
 from functools import lru_cache
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
@@ -27,8 +27,18 @@ Count = Annotated[int, Meta(ge=1)]
 MOST_COST = 1e9
 """Maximum dollars of a budget; the counters are whole numbers of a billionth."""
 Amount = Annotated[float, Meta(gt=0, le=MOST_COST)]
+Weight = Annotated[float, Meta(gt=0, le=1e6)]
 Seconds = Annotated[float, Meta(ge=0, le=10 * 365 * 86_400)]
 _YEARS = range(2000, 9999)  # of an expiry: every time zone can show it
+
+Share = Annotated[float, Meta(gt=0, le=1)]
+
+ALERT_KINDS = (
+    *("dial_deaf", "thinks_though_off", "exhausted"),
+    *("budget_nearly_used", "budget_used_up", "breaker_open", "upstream_failing"),
+    *("key_expires", "state_away", "ledger_away"),
+)
+"""The kinds of alerts."""
 
 MAIN = "main"
 """The purpose of a request that nothing else is known of: the conversation itself."""
@@ -77,13 +87,18 @@ class RateLimitRule(Struct, frozen=True, forbid_unknown_fields=True):
         return self.requests is not None or self.tokens is not None
 
 
+Balance = Literal["sticky", "order", "spread"]
+"""``sticky``: a conversation stays where it is; ``order``: one after another."""
+
+
 class GatewayRoute(Struct, frozen=True, forbid_unknown_fields=True):
     """The models for requests whose model name matches ``match``, a name or a glob.
 
     ``to``: models in order of preference; ``retries``: per model, before the next. ``strict``:
     reject a request instead of adjusting it. ``show``: where the Chat API puts thinking. ``budget``
     and ``limit`` apply to all requests on this route together. ``on_exhausted``: whether an answer
-    that is all thinking is asked for again, with more room or one level lower.
+    that is all thinking is asked for again, with more room or one level lower. ``balance``: how
+    requests are shared by several deployments of one model.
     """
 
     match: Annotated[str, Meta(min_length=1)]
@@ -95,6 +110,7 @@ class GatewayRoute(Struct, frozen=True, forbid_unknown_fields=True):
     budget: SpendBudget | None = None
     limit: RateLimitRule | None = None
     on_exhausted: Literal["retry", "tell"] = "tell"
+    balance: Balance = "sticky"
 
 
 class RuleMatch(Struct, frozen=True, forbid_unknown_fields=True):
@@ -131,12 +147,41 @@ class ProviderOverride(Struct, frozen=True, forbid_unknown_fields=True):
     key: str | None = None
 
 
+class Deployment(Struct, frozen=True, forbid_unknown_fields=True):
+    """One of several accounts, regions or machines that serve a provider's models.
+
+    ``key`` is a reference, and ``url`` an address, in place of the provider's usual ones. New
+    conversations are shared in proportion to ``weight``. ``limit`` is what the account has.
+    """
+
+    name: str
+    provider: str
+    key: str | None = None
+    url: str | None = None
+    weight: Weight = 1.0
+    limit: RateLimitRule | None = None
+
+
+class GatewayGroup(Struct, frozen=True, forbid_unknown_fields=True):
+    """Keys with common rules: all of them together may use what ``budget`` and ``limit`` say.
+
+    The rules of a group hold in addition to those of each key.
+    """
+
+    name: Annotated[str, Meta(min_length=1)]
+    thinking: LevelRules = LevelRules()
+    budget: SpendBudget | None = None
+    limit: RateLimitRule | None = None
+
+
 class GatewayKey(Struct, frozen=True, forbid_unknown_fields=True):
     """A client's key. ``models``: names and globs it may request; empty means all.
 
     An ``admin`` key may also use the console and create keys, and read metrics, as may one with
     ``metrics``. At ``expires`` it ends. ``account_state``: it may name what the provider's account
-    stores (conversations, prompts, answers to other keys).
+    stores (conversations, prompts, answers to other keys). ``endpoints``: what it may use besides
+    conversations; None: all but those that could pass its rules.
+    ``group``: the name of its group, whose rules hold too.
     """
 
     name: Annotated[str, Meta(min_length=1)]
@@ -150,6 +195,15 @@ class GatewayKey(Struct, frozen=True, forbid_unknown_fields=True):
     metrics: bool = False
     expires: Annotated[datetime, Meta(tz=True)] | None = None
     account_state: bool = False
+    endpoints: tuple[str, ...] | None = None
+    group: str | None = None
+
+
+class EndpointRoute(Struct, frozen=True, forbid_unknown_fields=True):
+    """The provider of an endpoint, by its name (``*``: all), or by a path that may end in ``*``."""
+
+    match: Annotated[str, Meta(min_length=1)]
+    to: str
 
 
 class ServerConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -158,9 +212,12 @@ class ServerConfig(Struct, frozen=True, forbid_unknown_fields=True):
     ``state`` is "memory" or a Redis address; ``ledger`` is "sqlite", "off" or a PostgreSQL
     address. Either may be a reference, because addresses may contain passwords.
     ``answer_cache_seconds`` and ``answer_cache_bytes`` limit the answers cached for clients that
-    drop signatures. ``on_state_loss``: whether requests are answered while Redis is unreachable.
-    ``log`` is "stderr", "off", or a file. ``envelope_secret``: references of the secrets of
-    envelopes, the first makes them; empty: a secret of the gateway's own.
+    drop signatures; a quarter of the bytes, in the memory of each process, is for conversations
+    that were read, so that the next request costs only its new turns. ``on_state_loss``: whether
+    requests are answered while Redis is unreachable. ``max_upload``: bytes of a body that is not
+    read into memory. ``log`` is "stderr", "off", or a file.
+    ``envelope_secret``: references of the secrets of envelopes, the first makes them; empty: a
+    secret of the gateway's own.
     ``accept_plain_envelopes``: read envelopes of earlier versions, which anybody can write;
     "local": only of a client without a key.
     """
@@ -171,6 +228,7 @@ class ServerConfig(Struct, frozen=True, forbid_unknown_fields=True):
     ledger: str = "sqlite"
     workers: Annotated[int, Meta(ge=1, le=256)] = 1
     max_body: Count = 64 * _MIB
+    max_upload: Count = 512 * _MIB
     answer_cache_seconds: Seconds = 3600
     answer_cache_bytes: Annotated[int, Meta(ge=0)] = 64 * _MIB
     drain_seconds: Annotated[float, Meta(ge=0, le=86_400)] = 30
@@ -181,9 +239,56 @@ class ServerConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AlertsConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where alarms about the dial are sent: an address, or a reference to one."""
+    """Where alerts are sent, and from which shares on there is one.
+
+    ``webhook``: an address, or a reference to one; ``secret``: a reference to what signs them.
+    ``kinds``: those that are sent; empty means all. ``budget_share``: of a budget;
+    ``error_share``: of the requests to a model. ``expiry_days``: before a key expires.
+    """
 
     webhook: str | None = None
+    secret: str | None = None
+    kinds: tuple[str, ...] = ()
+    budget_share: Share = 0.8
+    error_share: Share = 0.1
+    expiry_days: Annotated[float, Meta(ge=0, le=3650)] = 7
+
+
+class SignInConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Who may sign in to the console, at which identity provider (OpenID Connect).
+
+    ``public_url``: the address at which browsers reach the gateway. ``role_claim``: the steps to
+    the claim whose values ``admins`` and ``viewers`` name. ``client_secret`` is a reference.
+    ``session_seconds``: how long a session lasts; without it, as long as the ID token.
+    """
+
+    issuer: str
+    client_id: Annotated[str, Meta(min_length=1)]
+    public_url: str
+    admins: tuple[str, ...] = ()
+    viewers: tuple[str, ...] = ()
+    role_claim: Annotated[tuple[str, ...], Meta(min_length=1)] = ("groups",)
+    client_secret: str | None = None
+    scopes: tuple[str, ...] = ("openid", "profile", "email")
+    label: str = ""
+    session_seconds: Annotated[float, Meta(ge=60, le=7 * 86_400)] | None = None
+
+
+class HookConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """One hook: the operator's code that sees requests and answers.
+
+    ``use``: the name of an entry point, or ``package.module:Class``. ``routes`` and ``keys``: names
+    and globs of those it is for; empty means all. ``seconds``: for each call. ``on_failure``:
+    whether a request is rejected or goes on if the hook fails or takes longer.
+    """
+
+    use: Annotated[str, Meta(min_length=1)]
+    name: str = ""
+    routes: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    seconds: Annotated[float, Meta(gt=0, le=600)] = 1.0
+    on_failure: Literal["reject", "skip"] = "reject"
+    settings: Mapping[str, Any] = {}
 
 
 class GatewayConfig(Struct, frozen=True):
@@ -197,16 +302,25 @@ class GatewayConfig(Struct, frozen=True):
     routes: tuple[GatewayRoute, ...] = ()
     providers: Mapping[str, ProviderOverride] = {}
     keys: tuple[GatewayKey, ...] = ()
+    groups: tuple[GatewayGroup, ...] = ()
     path: Path | None = None
     open: frozenset[str] = frozenset()
     private: bool = False
     rules: tuple[PurposeRule, ...] = ()
     alerts: AlertsConfig = AlertsConfig()
+    endpoints: tuple[EndpointRoute, ...] = ()
+    deployments: tuple[Deployment, ...] = ()
+    sign_in: SignInConfig | None = None
+    hooks: tuple[HookConfig, ...] = ()
 
     @property
     def is_exposed(self) -> bool:
         """Return whether other machines could send requests without a key."""
         return not self.keys and not is_loopback(self.server.host)
+
+    def find_group(self, name: str) -> GatewayGroup | None:
+        """Return the group of this name; None if there is none."""
+        return next((each for each in self.groups if each.name == name), None)
 
 
 @lru_cache(maxsize=64)  # every request of a gateway without keys asks for its host
@@ -220,12 +334,12 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def find_name_problem(name: str) -> str | None:
-    """Return why a key may not have this name; None if it may."""
+def find_name_problem(name: str, holder: str = "key") -> str | None:
+    """Return why a key, or something else, may not have this name; None if it may."""
     if len(name) > LONGEST_KEY_NAME:
-        return f"a key's name may have {LONGEST_KEY_NAME} characters"
+        return f"a {holder}'s name may have {LONGEST_KEY_NAME} characters"
     if not name.strip() or not name.isprintable():
-        return "a key's name must be printable, in one line, and say whose it is"
+        return f"a {holder}'s name must be printable, in one line, and say whose it is"
     return None
 
 

@@ -9,9 +9,14 @@ from ... import catalog
 from ...catalog import Lookup
 from ...errors import BadConfig
 from ...store import config_folder, list_saved_keys, load_toml
+from .deployment_section import read_deployments
+from .endpoint_section import read_endpoints
+from .group_section import read_groups
+from .hook_section import read_hooks
 from .key_section import read_keys
 from .model import (
     GatewayConfig,
+    GatewayGroup,
     GatewayKey,
     GatewayRoute,
     ProviderOverride,
@@ -20,6 +25,7 @@ from .route_section import read_routes, read_rules
 from .rows import ConfigRows
 from .secrets import read_envelope_secrets
 from .server_section import read_alerts, read_providers, read_server
+from .sign_in_section import read_sign_in
 
 FILE = "gateway.toml"
 
@@ -86,18 +92,26 @@ def check_sharing(config: GatewayConfig) -> None:
     """Raise BadConfig if each of several processes would count a quota alone."""
     if config.server.workers == 1 or config.server.state != "memory":
         return
-    rows: tuple[tuple[str, int, str, GatewayKey | GatewayRoute], ...] = (
+    for number, each in enumerate(config.deployments):
+        if each.limit is not None:
+            place = locate(config, "deployment", number, "limit")
+            raise BadConfig(_describe_unshared(config, place, each.name))
+    rows: tuple[tuple[str, int, str, GatewayKey | GatewayGroup | GatewayRoute], ...] = (
         *(("key", number, key.name, key) for number, key in enumerate(config.keys)),
+        *(("group", number, each.name, each) for number, each in enumerate(config.groups)),
         *(("route", number, each.match, each) for number, each in enumerate(config.routes)),
     )
     for table, number, name, row in rows:
         if row.limit or row.budget:
             where = locate(config, table, number, "limit" if row.limit else "budget")
-            message = (
-                f"{where}{config.server.workers} workers would each count alone what bounds "
-                f'{name!r}; share a state in {config.path or FILE}: state = "redis://host:6379/0"'
-            )
-            raise BadConfig(message)
+            raise BadConfig(_describe_unshared(config, where, name))
+
+
+def _describe_unshared(config: GatewayConfig, where: str, name: str) -> str:
+    return (
+        f"{where}{config.server.workers} workers would each count alone what bounds "
+        f'{name!r}; share a state in {config.path or FILE}: state = "redis://host:6379/0"'
+    )
 
 
 def locate(config: GatewayConfig, *place: str | int) -> str:
@@ -133,19 +147,29 @@ def _is_ready(provider: catalog.Provider, own: ProviderOverride, saved: frozense
 _SIGNERS = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE")  # where botocore finds the signing key
 
 
-_SECTIONS = ("server", "route", "rule", "alerts", "provider", "key")
+_SECTIONS = (
+    *("server", "route", "rule", "alerts", "provider", "deployment", "key", "group", "endpoint"),
+    *("hook", "sign_in"),
+)
 
 
 def _read(rows: ConfigRows, path: Path) -> GatewayConfig:
     """Return the configuration in a file's rows; each section has a reader of its own."""
     rows.check_fields(rows.file.values, _SECTIONS, ())
+    rows.deployments = read_deployments(rows)
     routes = read_routes(rows)
+    keys = read_keys(rows, routes)
     return GatewayConfig(
         server=read_server(rows),
         routes=routes,
+        deployments=rows.deployments,
         rules=read_rules(rows, routes),
         alerts=read_alerts(rows),
+        hooks=read_hooks(rows),
         providers=read_providers(rows),
-        keys=read_keys(rows, routes),
+        endpoints=read_endpoints(rows),
+        sign_in=read_sign_in(rows),
+        keys=keys,
+        groups=read_groups(rows, keys),
         path=path,
     )

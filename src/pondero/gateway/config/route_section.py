@@ -12,6 +12,7 @@ from ...catalog import did_you_mean
 from ...errors import UsageError
 from ...thinking import parse_auto
 from ..purposes.recognisers import list_known_clients
+from .deployment_names import split_deployment
 from .examples import EXAMPLES
 from .model import PURPOSES, GatewayRoute, LevelRules, PurposeRule, RuleMatch
 from .rows import ConfigRows, Place
@@ -46,7 +47,8 @@ def _read_route(rows: ConfigRows, place: Place, row: dict[str, Any]) -> GatewayR
 def _without_auto(rows: ConfigRows, route: GatewayRoute, place: Place) -> GatewayRoute:
     """Return a route whose models have no level: ``auto`` after a name becomes its default."""
     try:
-        named = [(model, *rows.lookup.apart(model)) for model in route.to]
+        split = [split_deployment(model, rows.deployments) for model in route.to]
+        named = [(each, *rows.lookup.apart(each.model)) for each in split]
     except UsageError as error:
         raise rows.error((*place, "to"), str(error)) from None
     autos = {wish for _, _, wish in named if wish is not None and parse_auto(wish) is not None}
@@ -55,7 +57,10 @@ def _without_auto(rows: ConfigRows, route: GatewayRoute, place: Place) -> Gatewa
     if len({*autos, route.thinking.default} - {None}) > 1:
         cure = 'write one thinking = { default = "auto" } for all of them'
         raise rows.error((*place, "to"), "this route has several defaults", cure)
-    to = tuple(stem if wish in autos else model for model, stem, wish in named)
+    to = tuple(
+        each.with_model(stem) if wish in autos else model
+        for model, (each, stem, wish) in zip(route.to, named, strict=True)
+    )
     return replace(route, to=to, thinking=replace(route.thinking, default=autos.pop()))
 
 

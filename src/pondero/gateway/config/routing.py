@@ -13,7 +13,8 @@ from msgspec import Struct
 from ...catalog import Lookup, ModelEntry, Provider, SimilarNames
 from ...errors import UnknownModel, UsageError
 from ...thinking import parse_auto
-from .model import GatewayConfig, GatewayKey, GatewayRoute, PurposeRule
+from .deployment_names import find_entry
+from .model import Deployment, GatewayConfig, GatewayKey, GatewayRoute, PurposeRule
 from .route_section import is_glob
 
 LONGEST_MODEL = 512
@@ -42,12 +43,15 @@ class Routing:
 
     def __init__(self, config: GatewayConfig, lookup: Lookup) -> None:
         self._lookup = lookup
+        self._config = config
         self._open = config.open
         self._routes = [
-            (route, tuple(lookup.entry(model) for model in route.to)) for route in config.routes
+            (route, tuple(find_entry(model, config, lookup) for model in route.to))
+            for route in config.routes
         ]
         self.rules: tuple[tuple[PurposeRule, tuple[ModelEntry, ...]], ...] = tuple(
-            (rule, tuple(lookup.entry(model) for model in rule.to)) for rule in config.rules
+            (rule, tuple(find_entry(model, config, lookup) for model in rule.to))
+            for rule in config.rules
         )
         self.binds: bool = any(route.thinking.binds for route in config.routes)
         self._resolved = lru_cache(_KNOWN)(self._resolve)
@@ -69,6 +73,10 @@ class Routing:
         """
         return self._names
 
+    def find_entry(self, model: str) -> ModelEntry:
+        """Return a model by the name that a route would use, at its deployment; UsageError."""
+        return find_entry(model, self._config, self._lookup)
+
     def local_providers(self) -> tuple[Provider, ...]:
         """Return the servers that users run themselves, by the models of their own list."""
         known = self._lookup.catalog.providers.values()
@@ -87,10 +95,23 @@ class Routing:
 
     def providers(self) -> tuple[Provider, ...]:
         """Return the providers that may be asked, each once."""
-        listed = (entries for _, entries in (*self._routes, *self.rules))
-        routed = {entry.provider.name for entries in listed for entry in entries}
+        routed = {entry.provider.name for entry in self.entries() if not entry.deployment}
         known = self._lookup.catalog.providers
         return tuple(known[name] for name in known if name in routed | self._open)
+
+    def entries(self) -> tuple[ModelEntry, ...]:
+        """Return the models that routes and rules name."""
+        listed = (entries for _, entries in (*self._routes, *self.rules))
+        return tuple(entry for entries in listed for entry in entries)
+
+    def deployments(self) -> tuple[Deployment, ...]:
+        """Return the deployments that may be asked."""
+        asked = {entry.deployment for entry in self.entries()}
+        return tuple(each for each in self._config.deployments if each.name in asked)
+
+    def find_provider(self, deployment: Deployment) -> Provider:
+        """Return the provider of a deployment."""
+        return self._lookup.catalog.providers[deployment.provider]
 
     def _resolve(self, requested: str) -> ResolvedRoute:
         stem, level_text = self._lookup.apart(requested)

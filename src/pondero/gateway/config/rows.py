@@ -14,8 +14,17 @@ from ...catalog import Lookup, TomlFile, did_you_mean
 from ...errors import BadConfig, BadThinking, UsageError
 from ...store import check_auto
 from ...thinking import FIGURES, parse_intent
+from .deployment_names import check_provider, split_deployment
 from .examples import EXAMPLES
-from .model import GatewayKey, GatewayRoute, LevelRules, RateLimitRule, SpendBudget
+from .model import (
+    Deployment,
+    GatewayGroup,
+    GatewayKey,
+    GatewayRoute,
+    LevelRules,
+    RateLimitRule,
+    SpendBudget,
+)
 
 _MISSING = re.compile(r"missing required field `(\w+)`")
 _STEP = re.compile(r"\[(\d+|\.\.\.)\]|([^.\[\]]+)")
@@ -37,6 +46,7 @@ class ConfigRows:
     def __init__(self, file: TomlFile, lookup: Lookup) -> None:
         self.file = file
         self.lookup = lookup
+        self.deployments: tuple[Deployment, ...] = ()
         self._words = lookup.catalog.extra_words()
 
     def build_with_rules(self, row: dict[str, Any], kind: type[_T], place: Place) -> _T:
@@ -104,7 +114,7 @@ class ConfigRows:
                 raise self.error((*place, name), f"unknown setting {name!r}", cure)
 
     def table(self, value: Any, place: Place) -> dict[str, Any]:
-        """Return a table; raises BadConfig if it is none."""
+        """Return a table; raises BadConfig for anything else."""
         if isinstance(value, dict):
             return value
         name = ".".join(step for step in place if isinstance(step, str))
@@ -145,9 +155,11 @@ class ConfigRows:
 
     def check_model(self, model: str, place: Place) -> None:
         """Raise BadConfig for an unknown model, or one that looks misspelt."""
+        deployment, plain = split_deployment(model, self.deployments)
         try:
-            entry = self.lookup.entry(model)
-            wish = self.lookup.split(model).level
+            entry = self.lookup.entry(plain)
+            wish = self.lookup.split(plain).level
+            check_provider(deployment, entry)
         except UsageError as error:
             raise self.error(place, str(error)) from None
         if wish is not None:
@@ -155,10 +167,11 @@ class ConfigRows:
             cure = f'write to = "{short}" and thinking = {{ default = "{wish}" }}'
             raise self.error(place, f"{model!r} names a level", cure)
         if entry.near is not None:
-            cure = f"did you mean {entry.provider.name}:{entry.near}?"
+            named = deployment.name if deployment is not None else entry.provider.name
+            cure = f"did you mean {named}:{entry.near}?"
             raise self.error(place, f"unknown model {model!r}", cure)
 
-    def check_bounds(self, row: GatewayKey | GatewayRoute, place: Place) -> None:
+    def check_bounds(self, row: GatewayKey | GatewayGroup | GatewayRoute, place: Place) -> None:
         """Raise BadConfig for a budget or a limit without a maximum."""
         for name, bound in (("budget", row.budget), ("limit", row.limit)):
             if bound is not None and not bound.bounds:

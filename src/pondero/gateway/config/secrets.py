@@ -3,6 +3,7 @@
 import hmac
 import os
 import secrets
+from base64 import b64decode
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from hashlib import sha256
@@ -10,10 +11,12 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from ... import catalog, store
-from ...errors import MissingKey
+from ...errors import MissingKey, UnknownModel
 from .model import HASH, REFERENCES, GatewayConfig, GatewayKey, ProviderOverride, ServerConfig
 
 _PREFIX = "pnd_"
+_WEBHOOK_SECRET = "whsec_"  # noqa: S105 - what each begins with
+_LEAST_WEBHOOK_SECRET = 24  # bytes
 _LEAST_SECRET = 32  # characters: a shorter one may be guessed
 
 
@@ -65,31 +68,48 @@ def read_envelope_secrets(server: ServerConfig) -> tuple[str, ...]:
 _NO_OVERRIDE = ProviderOverride()
 
 
+def find_override(
+    config: GatewayConfig, provider: catalog.Provider, deployment: str = ""
+) -> ProviderOverride:
+    """Return the configured address and key of a provider, or of one of its deployments.
+
+    Raises UnknownModel for a deployment that a changed configuration no longer has.
+    """
+    usual = config.providers.get(provider.name, _NO_OVERRIDE)
+    if not deployment:
+        return usual
+    for each in config.deployments:
+        if each.name == deployment:
+            return ProviderOverride(each.url or usual.url, each.key or usual.key)
+    raise UnknownModel(f"deployment {deployment!r} is not configured any more")
+
+
 def find_provider_key(
-    config: GatewayConfig, provider: catalog.Provider, *, needed: bool = True
+    config: GatewayConfig, provider: catalog.Provider, *, deployment: str = "", needed: bool = True
 ) -> str | None:
     """Return a provider's key: by the configuration's reference, else as the client finds it."""
-    own = config.providers.get(provider.name, _NO_OVERRIDE)
+    own = find_override(config, provider, deployment)
     if own.key is None or not needed:
         return store.find_key(provider, {}, needed=needed)
     return store.find_key(provider, {provider.name: read_reference(own.key)}, needed=needed)
 
 
 def find_provider_url(
-    config: GatewayConfig, provider: catalog.Provider, *, needed: bool = True
+    config: GatewayConfig, provider: catalog.Provider, *, deployment: str = "", needed: bool = True
 ) -> str:
     """Return a provider's address: the configuration's, else as the client finds it."""
-    own = config.providers.get(provider.name, _NO_OVERRIDE)
+    own = find_override(config, provider, deployment)
     given = {provider.name: own.url} if own.url else {}
     return store.resolve_url(provider, given, needed=needed)
 
 
-def is_self(config: GatewayConfig, provider: catalog.Provider) -> bool:
+def is_self(config: GatewayConfig, provider: catalog.Provider, deployment: str = "") -> bool:
     """Return whether a provider's address is the gateway itself, which would loop.
 
     That happens if the variable that points clients at the gateway is set for the gateway too.
     """
-    parts = urlsplit(find_provider_url(config, provider, needed=False))
+    url = find_provider_url(config, provider, deployment=deployment, needed=False)
+    parts = urlsplit(url)
     here = (config.server.host, "localhost", "127.0.0.1", "::1")
     return parts.hostname in here and parts.port == config.server.port
 
@@ -133,3 +153,23 @@ def read_webhook(said: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("this is not an address that begins with http:// or https://")
     return address
+
+
+def read_webhook_secret(reference: str) -> bytes:
+    """Return the secret that signs what is sent to a webhook, as Standard Webhooks writes it.
+
+    Raises MissingKey and ValueError, which never quote it.
+    """
+    text = read_reference(reference)
+    try:
+        secret = b64decode(text.removeprefix(_WEBHOOK_SECRET), validate=True)
+    except ValueError:
+        secret = b""
+    if not text.startswith(_WEBHOOK_SECRET) or len(secret) < _LEAST_WEBHOOK_SECRET:
+        message = (
+            f"{reference} is no secret of a webhook: {_WEBHOOK_SECRET} and base64 of at least "
+            f"{_LEAST_WEBHOOK_SECRET} bytes, for example "
+            f"{_WEBHOOK_SECRET}$(openssl rand -base64 32)"
+        )
+        raise ValueError(message)
+    return secret

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from ...catalog import did_you_mean
 from .examples import EXAMPLES
-from .model import REFERENCES, AlertsConfig, ProviderOverride, ServerConfig
+from .model import ALERT_KINDS, REFERENCES, AlertsConfig, ProviderOverride, ServerConfig
 from .rows import ConfigRows, Place
 
 STATES = ("redis", "rediss", "unix")
@@ -49,11 +49,18 @@ def _check_store(
 
 
 def read_alerts(rows: ConfigRows) -> AlertsConfig:
-    """Return where alarms are sent; raises BadConfig."""
+    """Return where alerts are sent, and from when on; raises BadConfig."""
     place: Place = ("alerts",)
     alerts = rows.build(rows.table(rows.file.values.get("alerts", {}), place), AlertsConfig, place)
     if alerts.webhook is not None and not alerts.webhook.startswith(REFERENCES):
         rows.check_url(alerts.webhook, (*place, "webhook"), "webhook")
+    if alerts.secret is not None and not alerts.secret.startswith(REFERENCES):
+        cure = f"write {EXAMPLES['secret']}"
+        raise rows.error((*place, "secret"), "do not put the secret itself in this file", cure)
+    for kind in alerts.kinds:
+        if kind not in ALERT_KINDS:
+            cure = f"{did_you_mean(kind, ALERT_KINDS)}use {' '.join(ALERT_KINDS)}"
+            raise rows.error((*place, "kinds"), f"unknown kind {kind!r}", cure)
     return alerts
 
 

@@ -1,4 +1,4 @@
-"""Plans the level of one request to one model, under the rules of its route and key."""
+"""Plans the level of one request to one model, under the rules of its route, group and key."""
 
 from functools import lru_cache, partial
 
@@ -19,12 +19,11 @@ _NO_RULES = LevelRules()
 def plan_attempt(
     routed: RoutedRequest, entry: ModelEntry, requested: RequestedLevel | None = None
 ) -> tuple[AppliedLevel, Plan]:
-    """Apply the level rules of route and key for one model, and plan it; raises UsageError.
+    """Apply the level rules of route, group and key for one model, and plan it; raises UsageError.
 
     ``requested`` is planned in place of the level that the request as a whole asks for.
     """
-    route, key = routed.resolved.route, routed.call.requester.key
-    holders = [holder for holder in (route, key) if holder is not None]
+    holders = routed.holders
     rules = [holder.thinking for holder in holders if holder.thinking != _NO_RULES]
     policy, parameters = routed.policy, routed.parameters
     wanted = requested or routed.requested_level
@@ -47,7 +46,7 @@ def plan_attempt(
         level = AppliedLevel(wanted.intent, wanted)
     if routed.lowered_to is not None and (level.why or "").startswith(RULE):
         level = replace(level, why="exhausted")
-    quotas = find_quotas(key, route)
+    quotas = find_quotas(*holders)
     counts = bool(quotas) and any(quota.unit != "requests" for quota in quotas)
     level = replace(level, is_counted=counts) if counts else level
     # No two requests have the same fields of their own, so caching those plans would not help.

@@ -7,8 +7,10 @@ in all later requests (wires/in-band). The bytes of the other turns stay as they
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from hashlib import blake2b
+from typing import cast
 
 import msgspec
 from msgspec import Raw, Struct
@@ -22,6 +24,7 @@ from ...thinking import Adjustment, depth_paths
 from ..requests.attempt import Attempt
 from ..requests.routed_request import RoutedRequest, StoredLevel
 from ..server.context import GatewayContext
+from ..state.conversation_memo import ConversationMemo
 from .level_rules import AppliedLevel, limit_word
 
 REACH = 64
@@ -33,10 +36,11 @@ _TURN = get_decoder(dict[str, Json])
 # Clients move their cache breakpoints, and a text that has none is often written without its list:
 # the turn is the same. Inside a text, the quotes of these names would be escaped.
 _MARK = rb'"(?:cache_control|prompt_cache_breakpoint)"\s*:\s*(?:\{[^{}]*\}|null)'
+_BREAKPOINTS = (b'"cache_control"', b'"prompt_cache_breakpoint"')
 _BREAKPOINT = re.compile(rb",\s*%b|%b\s*,\s*" % (_MARK, _MARK))
 _ONE_TEXT = re.compile(
     rb'("content"\s*:\s*)\[\s*\{\s*"type"\s*:\s*"(?:input_)?text"\s*,\s*'
-    rb'"text"\s*:\s*("(?:[^"\\]|\\.)*")\s*\}\s*\]'
+    rb'"text"\s*:\s*("[^"\\]*(?:\\.[^"\\]*)*")\s*\}\s*\]'
 )
 
 
@@ -73,21 +77,52 @@ async def keep_level_window(
     gateway: GatewayContext, routed: RoutedRequest, attempt: Attempt
 ) -> Attempt:
     """Return the attempt with a changed level inside the conversation, if the model takes it."""
+    return await finish_level_window(gateway, begin_level_window(gateway, routed, attempt))
+
+
+class LevelReading(Struct, frozen=True):
+    """An attempt whose earlier levels are being read; without ``sent``, it is ready.
+
+    ``keys`` are those of the conversation after each of its last turns, the newest last.
+    """
+
+    attempt: Attempt
+    sent: _SentTurns | None = None
+    form: LevelTurns | None = None
+    keys: tuple[str, ...] = ()
+    reading: Awaitable[dict[str, bytes]] | None = None
+
+
+def begin_level_window(
+    gateway: GatewayContext, routed: RoutedRequest, attempt: Attempt
+) -> LevelReading:
+    """Begin to read the levels of a conversation, with the other commands of this step."""
     entry, http = attempt.entry, attempt.exchange.http
     form = get_dialect(entry.provider.dialect).caller().level_turns
     if form is None or not entry.takes_level_turns or (sent := _read(http.body, entry)) is None:
-        return attempt
+        return LevelReading(attempt)
     if routed.stored_level is not None:  # only some of the turns are in this request
-        return attempt if sent.own else _restate(routed.stored_level, sent, form, attempt)
-    keys = list(_iter_keys(sent.turns, f"{routed.call.requester.id}\n{entry.id}"))
-    earlier = keys[:-1]  # the same turns again, with another level, are another conversation
-    found = await gateway.memory.get(earlier) if earlier else {}
+        ready = attempt if sent.own else _restate(routed.stored_level, sent, form, attempt)
+        return LevelReading(ready)
+    owner = f"{routed.call.requester.id}\n{entry.id}"
+    keys = tuple(_list_keys(sent.turns, owner, gateway.conversations))
+    reading = gateway.memory.begin(keys[:-1], latest=True) if len(keys) > 1 else None
+    return LevelReading(attempt, sent, form, keys, reading)
+
+
+async def finish_level_window(gateway: GatewayContext, window: LevelReading) -> Attempt:
+    """Return the attempt with its levels in their places; its answer stores what they are now."""
+    attempt, sent, form = window.attempt, window.sent, window.form
+    if sent is None or form is None:
+        return attempt
+    earlier = window.keys[:-1]  # the same turns again, with another level, are another conversation
+    found = gateway.memory.find_known(earlier) if window.reading is None else await window.reading
     known = next((found[key] for key in reversed(earlier) if key in found), None)
     before = None if known is None else _STATED.decode(known)
     if sent.own and (before is None or not (before.updates or before.unbound[1])):
         return attempt  # the client sets levels inside the conversation itself
     stated = _continue(before, sent, form, attempt)
-    await gateway.memory.put({keys[-1]: msgspec.msgpack.encode(stated)})
+    attempt = replace(attempt, remembered={window.keys[-1]: msgspec.msgpack.encode(stated)})
     changes = stated.updates or stated.unbound != (0, 0)
     return _write_turns(attempt, sent, form, stated) if changes else attempt
 
@@ -117,15 +152,41 @@ def _sets_level(turn: bytes, marks: Sequence[str]) -> bool:
     return any(mark in decoded or decoded.get("type") == mark for mark in marks)
 
 
-def _iter_keys(turns: Sequence[bytes], owner: str) -> Iterator[str]:
-    """Yield the keys of a conversation after each of its last turns, the newest last."""
-    digest = blake2b(owner.encode(), digest_size=16)
-    for number, turn in enumerate(turns, 1):
-        same = _ONE_TEXT.sub(rb"\1\2", _BREAKPOINT.sub(b"", turn))
+def _list_keys(turns: Sequence[bytes], owner: str, memo: ConversationMemo) -> list[str]:
+    """Return the keys of a conversation after each of its last turns, the newest last.
+
+    Turns of earlier requests are not read again: ``memo`` has the digest up to them.
+    """
+    places = list(_iter_places(turns, owner))
+    at, digest, keys = 0, blake2b(owner.encode(), digest_size=16), list[str]()
+    for count in range(len(turns), 0, -1):
+        if (known := memo.find_state(places[count])) is not None:
+            begun, before = cast("tuple[blake2b, list[str]]", known)
+            at, digest, keys = count, begun.copy(), [*before]
+            break
+    for turn in turns[at:]:
+        same = _ONE_TEXT.sub(rb"\1\2", _drop_breakpoints(turn))
         digest.update(b"%d:" % len(same))
         digest.update(same)
-        if number > len(turns) - REACH:
-            yield f"level:{digest.hexdigest()}"
+        keys.append(f"level:{digest.hexdigest()}")
+    keys = keys[-REACH:]
+    memo.keep_state(places[-1], (digest, keys), weight=sum(map(len, keys)))
+    return keys
+
+
+def _iter_places(turns: Sequence[bytes], owner: str) -> Iterator[bytes]:
+    """Yield what tells conversations apart by every byte, before and after each turn."""
+    digest = blake2b(b"window " + owner.encode(), digest_size=24)
+    yield digest.digest()
+    for turn in turns:
+        digest.update(b"%d:" % len(turn))
+        digest.update(turn)
+        yield digest.digest()
+
+
+def _drop_breakpoints(turn: bytes) -> bytes:
+    """Return a turn without cache breakpoints; nearly none has one, and the search is slow."""
+    return _BREAKPOINT.sub(b"", turn) if any(name in turn for name in _BREAKPOINTS) else turn
 
 
 def _restate(stored: StoredLevel, sent: _SentTurns, form: LevelTurns, attempt: Attempt) -> Attempt:
@@ -134,7 +195,7 @@ def _restate(stored: StoredLevel, sent: _SentTurns, form: LevelTurns, attempt: A
     The service applies that one until a turn replaces it, whatever is at the top.
     """
     entry = attempt.entry
-    settings = _read_settings(sent, entry, form)
+    settings = _read_settings(sent, entry)
     word = get_path(settings, form.at)
     base = word if isinstance(word, str) else None
     wanted = base or _find_default(entry)
@@ -146,9 +207,9 @@ def _restate(stored: StoredLevel, sent: _SentTurns, form: LevelTurns, attempt: A
     return _write_turns(attempt, sent, form, stated)
 
 
-def _read_settings(sent: _SentTurns, entry: ModelEntry, form: LevelTurns) -> dict[str, Json]:
+def _read_settings(sent: _SentTurns, entry: ModelEntry) -> dict[str, Json]:
     """Return the fields that a window depends on."""
-    names = _list_settings(entry, form)
+    names = _list_settings(entry)
     return {name: msgspec.json.decode(sent.fields[name]) for name in names if name in sent.fields}
 
 
@@ -160,7 +221,7 @@ def _continue(
     A level that cannot be said inside the conversation begins another window at the top.
     """
     entry, level = attempt.entry, attempt.level
-    settings = _read_settings(sent, entry, form)
+    settings = _read_settings(sent, entry)
     word = get_path(settings, form.at)
     fresh = StatedLevels(word if isinstance(word, str) else None, _read_mode(settings, entry, form))
     wanted = fresh.base or _find_default(entry)
@@ -192,16 +253,24 @@ def _find_unbound(before: StatedLevels, sent: _SentTurns, entry: ModelEntry) -> 
     return (min(start, first) if end else first), len(sent.turns)
 
 
-def _list_settings(entry: ModelEntry, form: LevelTurns) -> set[str]:
+@lru_cache(maxsize=512)
+def _list_settings(entry: ModelEntry) -> frozenset[str]:
     """Return the names of the fields that a window depends on."""
-    paths = (*depth_paths(entry.placement), *(path for path, _ in form.needs), form.at)
+    form = get_dialect(entry.provider.dialect).caller().level_turns
+    own = () if form is None else (*(path for path, _ in form.needs), form.at)
     excluded = (re.split("[.=]", field)[0] for field in entry.provider.in_band_without)
-    return {*(path[0] for path in paths), *excluded}
+    return frozenset((*(path[0] for path in (*depth_paths(entry.placement), *own)), *excluded))
+
+
+@lru_cache(maxsize=512)
+def _list_modes(entry: ModelEntry, level_at: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """Return the paths of the settings of thinking other than the level."""
+    return tuple(sorted({path for path in depth_paths(entry.placement) if path != level_at}))
 
 
 def _read_mode(settings: Mapping[str, Json], entry: ModelEntry, form: LevelTurns) -> str:
     """Return the settings of thinking other than the level, as a text to compare."""
-    paths = sorted({path for path in depth_paths(entry.placement) if path != form.at})
+    paths = _list_modes(entry, form.at)
     return msgspec.json.encode([get_path(settings, path) for path in paths]).decode()
 
 

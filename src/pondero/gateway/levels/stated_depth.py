@@ -38,8 +38,7 @@ def limit_turns(fields: Mapping[str, Raw], places: DepthPlaces, limit: Limit) ->
     if not places.in_turns or (sent := fields.get(places.turns)) is None:
         return None
     data = bytes(sent)
-    escapes = b"\\u00" in data and _ESCAPED.search(data) is not None
-    if not escapes and not any(mark.encode() in data for mark in places.marks):
+    if not _may_state(data, places):
         return None
     marks = _compile_marks(places.marks)
     try:
@@ -61,6 +60,13 @@ def limit_turns(fields: Mapping[str, Raw], places: DepthPlaces, limit: Limit) ->
             if not (found and _is_empty(raw)):
                 kept.append(msgspec.json.encode(raw))
     return TurnLimits(_join(limited), _join(bare), stated)
+
+
+def _may_state(data: bytes, places: DepthPlaces) -> bool:
+    """Return whether a conversation may have a turn that sets a level; nearly none has."""
+    if any(mark.encode() in data for mark in places.marks):
+        return True
+    return b"\\u00" in data and _ESCAPED.search(data) is not None
 
 
 def drop_stated_turns(request: Request, places: DepthPlaces) -> Request:
@@ -94,6 +100,8 @@ def _is_stated(part: Part, marks: tuple[str, ...]) -> bool:
 
 def find_last_level(body: bytes, places: DepthPlaces) -> str | None:
     """Return the level that the last such turn of a conversation sets; None if none does."""
+    if not places.in_turns or not _may_state(body, places):
+        return None
     fields = _FIELDS.decode(body)
     found: list[str] = []
 

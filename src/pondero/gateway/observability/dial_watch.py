@@ -33,7 +33,8 @@ class Alarm(Struct, frozen=True, kw_only=True):
     """What is suspected of a route and a model; ``is_over``: the suspicion is gone.
 
     ``kind``: dial_deaf, thinks_though_off or exhausted. ``requests``: those that it is based on.
-    ``wasted``: thinking tokens of answers that had nothing else.
+    ``wasted``: thinking tokens of answers that had nothing else. An alert of another kind may be
+    about a ``key`` or a ``group``, and have neither route nor model.
     """
 
     kind: str
@@ -44,6 +45,8 @@ class Alarm(Struct, frozen=True, kw_only=True):
     requests: int
     wasted: int = 0
     is_over: bool = False
+    key: str = ""
+    group: str = ""
 
 
 class _Answers:

@@ -86,6 +86,19 @@ class KeyTotal(Struct, frozen=True, kw_only=True):
     cost: str | None
 
 
+class GroupTotal(Struct, frozen=True, kw_only=True):
+    """The use of all keys that were in a group at that time, and how many keys those are."""
+
+    group: str
+    keys: int
+    requests: int
+    failed: int
+    rejected: int
+    thinking: int
+    answer: int
+    cost: str | None
+
+
 class ModelTotal(Struct, frozen=True, kw_only=True):
     """The use of one model on one route.
 
@@ -141,6 +154,7 @@ class ConsoleFigures(Struct, frozen=True, kw_only=True):
     statuses: list[EndTotal]
     purposes: list[PurposeTotal]
     keys: list[KeyTotal]
+    groups: list[GroupTotal]
     models: list[ModelTotal]
     watch: list[WatchTotal]
 
@@ -149,6 +163,7 @@ class FilterChoices(Struct, frozen=True, kw_only=True):
     """The values of filters that occur in a time span."""
 
     keys: list[str]
+    groups: list[str]
     models: list[str]
     routes: list[str]
     statuses: list[int]
@@ -188,6 +203,7 @@ def load_figures(
         statuses=statuses,
         purposes=_load_purposes(rows),
         keys=_load_keys(rows),
+        groups=_load_groups(rows),
         models=_load_models(rows),
         watch=_load_watch(rows),
     )
@@ -209,15 +225,20 @@ def find_range(
 def load_choices(database: LedgerDatabase, span: str, *, now: float) -> FilterChoices:
     """Return what can be filtered by in a time span; raises BadParameter and StoreError."""
     found = database.rows(
-        f"SELECT key, {_MODEL}, route, status, purpose FROM pondero_receipts WHERE at >= ? "  # noqa: S608 - all of it is ours
-        "GROUP BY key, provider, model, route, status, purpose LIMIT ?",
+        f"SELECT key, {_MODEL}, route, status, purpose, key_group FROM pondero_receipts "  # noqa: S608 - all of it is ours
+        "WHERE at >= ? GROUP BY key, provider, model, route, status, purpose, key_group LIMIT ?",
         (find_span(span, now=now).since * 60, _CHOICES),
     )
-    keys, models, routes, statuses, purposes = (
-        sorted({row[column] for row in found} - {None, ""}) for column in range(5)
+    keys, models, routes, statuses, purposes, groups = (
+        sorted({row[column] for row in found} - {None, ""}) for column in range(6)
     )
     return FilterChoices(
-        keys=keys, models=models, routes=routes, statuses=statuses, purposes=purposes
+        keys=keys,
+        groups=groups,
+        models=models,
+        routes=routes,
+        statuses=statuses,
+        purposes=purposes,
     )
 
 
@@ -307,6 +328,29 @@ def _load_keys(rows: Rows) -> list[KeyTotal]:
             cost=round_dollars(cost),
         )
         for key, count, failed, rejected, thinking, answer, cost in found
+    ]
+
+
+def _load_groups(rows: Rows) -> list[GroupTotal]:
+    """Return the use by group, the most expensive first."""
+    found = rows(
+        f"SELECT key_group, count(DISTINCT key), count(*), {_FAILED}, {_REJECTED}, "  # noqa: S608 - all of it is ours
+        "sum(thinking), sum(output), sum(cost) FROM pondero_receipts "
+        "WHERE {where} AND key_group IS NOT NULL "
+        f"GROUP BY key_group ORDER BY coalesce(sum(cost), 0) DESC, 3 DESC, 1 LIMIT {_MOST}"
+    )
+    return [
+        GroupTotal(
+            group=group,
+            keys=keys,
+            requests=count,
+            failed=int(failed),
+            rejected=int(rejected),
+            thinking=int(thinking or 0),
+            answer=int(answer or 0),
+            cost=round_dollars(cost),
+        )
+        for group, keys, count, failed, rejected, thinking, answer, cost in found
     ]
 
 

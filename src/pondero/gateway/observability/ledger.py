@@ -5,7 +5,7 @@ whatever happens to this process. Rows have ids, so writing one twice is harmles
 """
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from time import monotonic, time
@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from ...canon import dump_json, load_json
 from ...errors import StoreError
 from ...store import SecretRedactor, UsageTotal, data_folder, price_usage
+from .audit_log import AuditEntry, log_entry, write_entries
 from .background_work import BackgroundWork
 from .journal import Journal
 from .ledger_database import FILE, LedgerDatabase, ledger_database
@@ -37,7 +38,7 @@ COLUMNS = (
     *("why", "adjustments", "status", "ended", "finish", "verdict", "input", "cache_read"),
     *("cache_write", "output", "thinking", "cost", "tries", "stream", "first", "seconds"),
     *("offline", "estimated", "reason", "purpose", "route"),
-    *("first_try", "last_try", "first_answer"),
+    *("first_try", "last_try", "first_answer", "endpoint", "units", "deployment", "key_group"),
 )
 """The columns of a row, in the order of ``make_rows``."""
 _INSERT = (
@@ -48,6 +49,7 @@ _INSERT = (
     + f" WHERE substr(pondero_receipts.reason, 1, {len(KILLED)}) = '{KILLED}'"
 )
 _BEGUN = b"?"  # the first byte of a line about a request that has only begun
+_AUDIT = b"!"  # the first byte of a line of the audit log
 _BILLIONTHS = 1_000_000_000
 _BIGGEST = 2**53  # larger counts are a service's mistake, and their sum would overflow
 _LONGEST = 200  # characters of a name that a client made up
@@ -94,6 +96,10 @@ class Ledger:
         # Only what went wrong can quote a secret that was learned in the last half second.
         redactor = self._redactor if receipt.end == "done" else SecretRedactor()
         self._journal.append(redactor.text(dump_json(receipt) + "\n").encode())
+
+    def note_audit(self, entry: AuditEntry) -> None:
+        """Save an entry of the audit log on disk, from where it is written later."""
+        self._journal.append(_AUDIT + dump_json(entry).encode() + b"\n")
 
     def close(self) -> None:
         """Write what can be written in time; the rest is on disk, for the next process."""
@@ -148,7 +154,9 @@ class Ledger:
 
         After a failure it writes a few at first, for the deadline.
         """
-        ended = (_parse(line) for line in lines if not line.startswith(_BEGUN))
+        lines = list(lines)
+        write_entries(self.database, _parse_entries(lines))
+        ended = (_parse(line) for line in lines if not line.startswith((_BEGUN, _AUDIT)))
         receipts = [receipt for receipt in ended if receipt is not None]
         ids = [receipt.id for receipt in receipts]
         while receipts:
@@ -224,6 +232,24 @@ def _parse(line: bytes) -> Receipt | None:
         return None
 
 
+def _parse_entries(lines: Iterable[bytes]) -> Iterator[AuditEntry]:
+    for line in lines:
+        if line.startswith(_AUDIT):
+            try:
+                yield load_json(line[1:], AuditEntry)
+            except ValueError as error:
+                LOG.error("an entry in the journal cannot be read: %s", error)  # noqa: TRY400
+
+
+def save_entry(entry: AuditEntry, aside: Path | None = None) -> None:
+    """Leave an entry of the audit log on disk, for the next gateway on this machine."""
+    journal = Journal(aside or Path(data_folder()) / ASIDE)
+    journal.append(_AUDIT + dump_json(entry).encode() + b"\n")
+    if journal.held:
+        log_entry(entry)
+    journal.close()
+
+
 def make_rows(receipts: Iterable[Receipt]) -> list[tuple[Any, ...]]:
     """Return receipts as rows for either database, without this process's secrets."""
     redactor = SecretRedactor()
@@ -265,6 +291,10 @@ def _row(receipt: Receipt, redactor: SecretRedactor) -> tuple[Any, ...]:
         receipt.first_try,
         receipt.last_try,
         receipt.first_answer,
+        receipt.endpoint,
+        receipt.units,
+        receipt.deployment,
+        None if receipt.group is None else _text(receipt.group, redactor),
     )
 
 

@@ -70,6 +70,31 @@ _MIGRATIONS: tuple[tuple[str, ...], ...] = (
         # Pages of the console begin where the one before ended.
         "CREATE INDEX pondero_receipts_by_moment ON pondero_receipts (at, id)",
     ),
+    (
+        "ALTER TABLE pondero_receipts ADD COLUMN endpoint TEXT",
+        "ALTER TABLE pondero_receipts ADD COLUMN units TEXT",
+    ),
+    ("ALTER TABLE pondero_receipts ADD COLUMN deployment TEXT",),
+    (
+        # The group of the key at that time, which may be in another later.
+        "ALTER TABLE pondero_receipts ADD COLUMN key_group TEXT",
+        # What admins did; rows are added and never changed. ``before`` and ``after`` are JSON.
+        """CREATE TABLE pondero_audit (
+            id TEXT PRIMARY KEY,
+            at DOUBLE PRECISION NOT NULL,
+            actor TEXT NOT NULL,
+            role TEXT NOT NULL,
+            how TEXT NOT NULL,
+            address TEXT NOT NULL,
+            action TEXT NOT NULL,
+            subject TEXT NOT NULL,
+            before TEXT,
+            after TEXT,
+            outcome TEXT NOT NULL,
+            reason TEXT
+        )""",
+        "CREATE INDEX pondero_audit_by_moment ON pondero_audit (at, id)",
+    ),
 )
 SCHEMA = Schema(_MIGRATIONS, "SELECT id FROM pondero_receipts LIMIT 1")
 

@@ -31,7 +31,7 @@ TOKENS = "tokens"
 _IN_MEMORY = "/dev/shm"  # noqa: S108 - the folder in it is private, with a name of its own
 _FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 _SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
-_BREAKERS = {"closed": 0, "probe_run": 1, "open": 2}
+_BREAKERS = {"closed": 0, "probing": 1, "open": 2, "paused": 3}
 M = TypeVar("M", Counter, Histogram)
 _KINDS = ("input", "cache_read", "cache_write", "output", "thinking")
 
@@ -59,7 +59,20 @@ class Metrics:
         self._levels_changed = counter(
             "dial", "Levels that were not sent as asked", "model key why"
         )
+        self._group_requests = counter("group_requests", "Requests of keys in a group", "group end")
+        self._group_cost = counter("group_cost_dollars", "Dollars of keys in a group", "group")
         self._purposes = counter("purposes", "Requests by purpose", "purpose key")
+        self._endpoints = counter(
+            "endpoints", "Requests that are no conversation, by endpoint", "endpoint key status"
+        )
+        self._of_deployment = counter(
+            "deployment_requests",
+            "Requests that one of several deployments answered",
+            "deployment model status end",
+        )
+        self._tokens_of_deployment = counter(
+            "deployment_tokens", "Tokens that one of several deployments took", "deployment model"
+        )
         places = "route model level key"
         self._answers = counter("answers", "Answers at each level", places)
         self._exhausted = counter("exhausted", "Answers that were all thinking", places)
@@ -92,7 +105,7 @@ class Metrics:
         )
         self._breaker = Gauge(
             "pondero_breaker",
-            "Whether a deployment rests: 0 closed, 1 probing, 2 open",
+            "Whether a deployment rests: 0 closed, 1 probing, 2 open, 3 paused by its service",
             ["deployment"],
             registry=self._registry,
             multiprocess_mode="livemax",
@@ -100,10 +113,32 @@ class Metrics:
 
     def note(self, receipt: Receipt) -> None:
         """Count a request."""
-        model, key, usage = self._model(receipt), receipt.key, receipt.usage
+        model, key = self._model(receipt), receipt.key
         self._find_series(
             self._requests, receipt.front, model, key, receipt.status, receipt.end
         ).inc()
+        self._count_use(receipt, model)
+        for code in receipt.adjustments:
+            self._find_series(self._changes, model, code).inc()
+        if receipt.why and receipt.asked != receipt.sent:
+            self._find_series(self._levels_changed, model, key, receipt.why).inc()
+        if receipt.purpose is not None:
+            self._find_series(self._purposes, receipt.purpose, key).inc()
+        if receipt.endpoint is not None:
+            self._find_series(self._endpoints, receipt.endpoint, key, receipt.status).inc()
+        if receipt.deployment is not None:
+            self._count_deployment(receipt, model)
+        if receipt.end == "done" and receipt.sent is not None:
+            self._count_answer(receipt, model)
+        self._find_series(self._seconds, model, receipt.road).observe(receipt.seconds)
+        if receipt.first is not None:
+            self._find_series(self._first, model, receipt.road).observe(receipt.first)
+        self._update_breakers()
+        self._count_tasks()
+        self._count_lost()
+
+    def _count_use(self, receipt: Receipt, model: str) -> None:
+        usage, key = receipt.usage, receipt.key
         counts = (usage.input, usage.cache_read, usage.cache_write, usage.output, usage.thinking)
         for kind, count in zip(_KINDS, counts, strict=True):
             if count and count > 0:
@@ -114,20 +149,19 @@ class Metrics:
             self._find_series(self._estimated, model, key).inc(usage.known_total)
         if receipt.cost:
             self._find_series(self._cost, model, key).inc(float(receipt.cost))
-        for code in receipt.adjustments:
-            self._find_series(self._changes, model, code).inc()
-        if receipt.why and receipt.asked != receipt.sent:
-            self._find_series(self._levels_changed, model, key, receipt.why).inc()
-        if receipt.purpose is not None:
-            self._find_series(self._purposes, receipt.purpose, key).inc()
-        if receipt.end == "done" and receipt.sent is not None:
-            self._count_answer(receipt, model)
-        self._find_series(self._seconds, model, receipt.road).observe(receipt.seconds)
-        if receipt.first is not None:
-            self._find_series(self._first, model, receipt.road).observe(receipt.first)
-        self._update_breakers()
-        self._count_tasks()
-        self._count_lost()
+
+    def _count_deployment(self, receipt: Receipt, model: str) -> None:
+        name = receipt.deployment
+        self._find_series(self._of_deployment, name, model, receipt.status, receipt.end).inc()
+        if tokens := receipt.usage.known_total:
+            self._find_series(self._tokens_of_deployment, name, model).inc(tokens)
+
+    def _count_group(self, receipt: Receipt) -> None:
+        if receipt.group is None:
+            return
+        self._find_series(self._group_requests, receipt.group, receipt.end).inc()
+        if receipt.cost:
+            self._find_series(self._group_cost, receipt.group).inc(float(receipt.cost))
 
     def _count_answer(self, receipt: Receipt, model: str) -> None:
         place = (receipt.route or "", model, _level(receipt.sent), receipt.key)

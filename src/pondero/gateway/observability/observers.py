@@ -11,7 +11,7 @@ from ...errors import MissingExtra
 from ...extras import install_hint
 from ...store import has_prices, price_usage, redact_secrets
 from ..config.model import AlertsConfig, ServerConfig
-from ..config.secrets import read_webhook
+from ..config.secrets import read_webhook, read_webhook_secret
 from .access_log import AccessLog
 from .ledger import Ledger
 from .ledger_database import ledger_database
@@ -65,6 +65,7 @@ def open_observers(server: ServerConfig, alerts: AlertsConfig | None = None) -> 
             told.insert(0, ledger.note)
         webhook = None
         if alerts is not None and alerts.webhook is not None:
-            webhook = Webhook(read_webhook(alerts.webhook))
+            secret = read_webhook_secret(alerts.secret) if alerts.secret is not None else None
+            webhook = Webhook(read_webhook(alerts.webhook), secret=secret)
             open_.callback(webhook.close)
         yield Observers(tuple(told), ledger, metrics, webhook)

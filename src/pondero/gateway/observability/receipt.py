@@ -23,7 +23,10 @@ class Receipt(Struct, frozen=True, kw_only=True):
     less than what was served. ``cost``: dollars, None if no price is known; if only
     the emulator answered (``offline``), what the service would have charged. ``trace``: the
     client's ``traceparent``. ``purpose``: what a conversation was for, such as a title.
-    ``route``: the ``match`` of its route, if it has one.
+    ``route``: the ``match`` of its route, if it has one. ``endpoint``: what it asked for, if it is
+    no conversation; ``units``: its use in other units than tokens, such as ``search_units=1``.
+    ``deployment``: the account that answered, if it is one of several.
+    ``group``: the group that its key was in.
     """
 
     id: str
@@ -57,6 +60,10 @@ class Receipt(Struct, frozen=True, kw_only=True):
     first_try: float | None = None
     last_try: float | None = None
     first_answer: float | None = None
+    endpoint: str | None = None
+    units: str | None = None
+    deployment: str | None = None
+    group: str | None = None
 
     @property
     def answered_by(self) -> str | None:

@@ -28,9 +28,9 @@ _DIGITS = tuple("0123456789")
 class RequestFilter(Struct, frozen=True, kw_only=True):
     """What a request must have; None: anything.
 
-    ``key``, ``route``, ``purpose`` and ``model`` (``provider:model``) are exact names, ``level`` is
-    the level sent. ``search``: words that must all be in its names, its reason or its id.
-    ``since`` and ``until``: seconds since 1970.
+    ``key``, ``group``, ``route``, ``purpose`` and ``model`` (``provider:model``) are exact names,
+    ``level`` is the level sent. ``search``: words that must all be in its names, its reason or its
+    id. ``since`` and ``until``: seconds since 1970.
     """
 
     key: str | None = None
@@ -43,6 +43,7 @@ class RequestFilter(Struct, frozen=True, kw_only=True):
     search: str | None = None
     since: float | None = None
     until: float | None = None
+    group: str | None = None
 
     @property
     def is_selective(self) -> bool:
@@ -87,7 +88,7 @@ def _model_clause(model: str) -> Clause:
 _HAYSTACK = (
     "lower(id || '\n' || key || '\n' || said || '\n' || coalesce(provider || ':' || model, '') "
     "|| '\n' || coalesce(route, '') || '\n' || coalesce(why, '') || '\n' || adjustments "
-    "|| '\n' || coalesce(reason, ''))"
+    "|| '\n' || coalesce(reason, '') || '\n' || coalesce(deployment, ''))"
 )
 
 
@@ -99,7 +100,8 @@ def _search_clause(search: str) -> Clause:
 
 def _matches_search(row: RequestRow, search: str) -> bool:
     names = (row.id, row.key, row.requested_model, row.model, row.route, row.why)
-    text = "\n".join(each or "" for each in (*names, " ".join(row.adjustments), row.reason))
+    said = (" ".join(row.adjustments), row.reason, row.deployment)
+    text = "\n".join(each or "" for each in (*names, *said))
     return all(word in _lower(text) for word in _split_words(search))
 
 
@@ -132,6 +134,7 @@ def _same(name: str) -> Callable[[RequestRow, Any], bool]:
 
 _TESTS: Mapping[str, _Test] = {
     "key": _Test(_equals("key"), _same("key")),
+    "group": _Test(_equals("key_group"), _same("group")),
     "model": _Test(_model_clause, _same("model")),
     "route": _Test(_equals("route"), _same("route")),
     "end": _Test(_equals("ended"), _same("end")),
@@ -201,7 +204,7 @@ def _read_choice(choices: Sequence[str]) -> Callable[[str, str], str]:
     return read
 
 
-def _read_time(name: str, value: str) -> float:
+def read_time(name: str, value: str) -> float:
     """Return a moment: seconds since 1970, or a time with its offset."""
     try:
         found = float(value)
@@ -220,6 +223,6 @@ _READERS: Mapping[str, Callable[[str, str], Any]] = {
     "status": _read_status,
     "end": _read_choice(ENDS),
     "level": _read_choice((*LEVELS, TOKENS, UNSET)),
-    "since": _read_time,
-    "until": _read_time,
+    "since": read_time,
+    "until": read_time,
 }

@@ -5,8 +5,10 @@ are: a page that found few says how far it looked, and the next continues from t
 """
 
 import csv
+import re
 from collections.abc import Iterable, Iterator
 from io import StringIO
+from math import inf, isfinite
 from typing import Any
 
 from msgspec import Struct
@@ -29,6 +31,10 @@ _CSV_PAGE = 1_000
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # spreadsheets run cells that begin with one
 
 
+CURSOR = r"([0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]{1,3})?)_([ -~]{0,100})"
+"""What the place of a page looks like: a time, and an id."""
+
+
 class Cursor(Struct, frozen=True):
     """A place in the ledger: everything before it is older."""
 
@@ -37,6 +43,10 @@ class Cursor(Struct, frozen=True):
 
     def __str__(self) -> str:
         return f"{self.at!r}_{self.id}"
+
+    def is_after(self, at: float, id: str) -> bool:
+        """Return whether a row with this time and id is older."""
+        return (at, id) < (self.at, self.id)
 
 
 class RequestPage(Struct, frozen=True, kw_only=True):
@@ -53,12 +63,12 @@ class RequestPage(Struct, frozen=True, kw_only=True):
 
 def parse_cursor(text: str) -> Cursor:
     """Return the place that a page named as its ``next``; raises BadParameter."""
-    at, _, id = text.partition("_")
-    try:
-        return Cursor(float(at), id[:100])
-    except ValueError:
+    found = re.fullmatch(CURSOR, text)
+    at = float(found[1]) if found else inf
+    if found is None or not isfinite(at):
         message = f"invalid before {text[:40]!r}; use the next of a page"
-        raise BadParameter(message) from None
+        raise BadParameter(message)
+    return Cursor(at, found[2])
 
 
 def load_page(
@@ -132,10 +142,11 @@ def format_csv(requests: Iterable[RequestRow]) -> str:
 
 
 def _list_cells(row: RequestRow) -> list[Any]:
-    return [_cell(getattr(row, name)) for name in CSV_NAMES]
+    return [format_cell(getattr(row, name)) for name in CSV_NAMES]
 
 
-def _cell(value: Any) -> Any:
+def format_cell(value: Any) -> Any:
+    """Return a value as a cell that no spreadsheet runs."""
     if isinstance(value, tuple):
         value = " ".join(value)
     if isinstance(value, str) and value.startswith(_FORMULA):

@@ -21,6 +21,7 @@ class RequestRecord:
             "id": call.id,
             "at": gateway.now(),
             "key": call.requester.name,
+            "group": call.requester.group.name if call.requester.group is not None else None,
             "front": call.client_dialect,
             "trace": call.http.headers.get("traceparent"),
         }
@@ -28,11 +29,22 @@ class RequestRecord:
         self.meter: UsageMeter = UsageMeter()
         self.meter.begun = self._note_try
         self._admission: Admission | None = None
+        self._figures: Figures | None = None
+        self._is_dropped = False
+
+    def drop(self) -> None:
+        """Record nothing: a rejection by the key is recorded elsewhere."""
+        self._is_dropped = True
 
     def admit(self, admission: Admission) -> None:
         """Keep the reservation, until ``finish`` settles it."""
         self._admission = admission
         self.meter.extend = admission.extend
+
+    def set_meter(self, meter: UsageMeter) -> None:
+        """Count with another meter, for an endpoint that is no conversation."""
+        self.meter = meter
+        meter.begun = self._note_try
 
     def note(self, **facts: Json) -> None:
         """Set fields of the receipt."""
@@ -62,13 +74,22 @@ class RequestRecord:
             killed = {**self._facts, "status": 500, "end": "failed", "reason": KILLED}
             self._gateway.save_begun(self._make_receipt(killed, self.meter.find_most()))
 
+    def settle(self) -> Figures:
+        """Settle the reservation once the last call of a service is complete; return its figures.
+
+        A shared state then gets the use together with the answer's entries in the cache.
+        """
+        if self._figures is None:
+            self._figures = self.meter.find_figures()
+            if self._admission is not None:
+                self._admission.settle(self._figures)
+        return self._figures
+
     def finish(self) -> None:
         """Give the receipt to the observers, and settle its reservation with the same figures."""
         self.meter.begun = None  # which would keep this record, and with it the request
-        figures = self.meter.find_figures()
-        if self._admission is not None:
-            self._admission.settle(figures)
-        self._gateway.notify_observers(self._make_receipt(self._facts, figures))
+        if not self._is_dropped:
+            self._gateway.notify_observers(self._make_receipt(self._facts, self.settle()))
 
     def _make_receipt(self, facts: dict[str, Json], figures: Figures) -> Receipt:
         return Receipt(

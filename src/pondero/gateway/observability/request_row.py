@@ -47,6 +47,10 @@ class RequestRow(Struct, frozen=True, kw_only=True):
     first_try: float | None
     last_try: float | None
     first_answer: float | None
+    endpoint: str | None
+    units: str | None
+    deployment: str | None
+    group: str | None
 
 
 class Phase(Struct, frozen=True):
@@ -79,6 +83,7 @@ def make_request_row(columns: Iterable[Any]) -> RequestRow:
         cached=found.pop("cache_read"),
         answer=found.pop("output"),
         cost=round_dollars(found.pop("cost")),
+        group=found.pop("key_group"),
         **found,
     )
 

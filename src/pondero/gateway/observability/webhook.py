@@ -1,9 +1,16 @@
-"""Sends alarms to the operator's address, in a thread: no request waits for it."""
+"""Sends alarms to the operator's address, in a thread: no request waits for it.
 
+With a secret each is signed as Standard Webhooks says (standardwebhooks.com, version 1.0.0): by an
+id, which stays the same if it is sent again, a time, and the body.
+"""
+
+import hmac
 import logging
+from base64 import b64encode
 from collections import deque
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from time import monotonic
+from secrets import token_hex
+from time import monotonic, time
 from urllib.parse import urlsplit
 
 import msgspec
@@ -27,11 +34,12 @@ PAUSE = 1.0
 class Webhook:
     """Posts alarms as JSON, in order; ``lost`` counts those that were not taken."""
 
-    def __init__(self, url: str, *, pause: float = PAUSE) -> None:
+    def __init__(self, url: str, *, pause: float = PAUSE, secret: bytes | None = None) -> None:
         register_secret(url)  # knowing it is enough to post, as with a chat's webhooks
         self._parts = urlsplit(url)
         self._pause = pause
-        self._waiting: deque[bytes] = deque()
+        self._secret = secret
+        self._waiting: deque[tuple[str, bytes]] = deque()
         self._failures = 0
         self._again = 0.0
         self.lost: int = 0
@@ -42,8 +50,12 @@ class Webhook:
         state = "over" if alarm.is_over else "raised"
         fields = msgspec.structs.asdict(alarm)
         del fields["is_over"]
+        for name in ("key", "group"):
+            if not fields[name]:
+                del fields[name]
         body = {**fields, "state": state, "text": f"pondero: {alarm.kind} {state}: {alarm.text}"}
-        self._waiting.append(redact_secrets(msgspec.json.encode(body).decode()).encode())
+        data = redact_secrets(msgspec.json.encode(body).decode()).encode()
+        self._waiting.append((f"msg_{token_hex(12)}", data))
         while len(self._waiting) > KEPT:
             self._waiting.popleft()
             self.lost += 1
@@ -55,7 +67,7 @@ class Webhook:
 
     def _send_all(self) -> None:
         while self._waiting and monotonic() >= self._again:
-            problem = self._post(self._waiting[0])
+            problem = self._post(*self._waiting[0])
             if problem is None:
                 self._failures = 0
             else:
@@ -68,14 +80,23 @@ class Webhook:
                 self._failures = 0
             self._waiting.popleft()
 
-    def _post(self, body: bytes) -> str | None:
+    def _make_headers(self, id: str, body: bytes) -> dict[str, str]:
+        headers = {"content-type": "application/json", "webhook-id": id}
+        if self._secret is None:
+            return headers
+        now = str(int(time()))
+        signed = hmac.digest(self._secret, f"{id}.{now}.".encode() + body, "sha256")
+        signature = f"v1,{b64encode(signed).decode()}"
+        return {**headers, "webhook-timestamp": now, "webhook-signature": signature}
+
+    def _post(self, id: str, body: bytes) -> str | None:
         """Post a body; return why it was not taken, None if it was."""
         parts = self._parts
         kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         connection = kind(parts.hostname or "", parts.port, timeout=TIMEOUT)
         path = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
         try:
-            connection.request("POST", path, body, {"content-type": "application/json"})
+            connection.request("POST", path, body, self._make_headers(id, body))
             status = connection.getresponse().status
         except (OSError, HTTPException) as error:
             return type(error).__name__

@@ -1,4 +1,4 @@
-"""Admits a request under the quotas of its key and its route.
+"""Admits a request under the quotas of its key, its key's group and its route.
 
 Until ``settle`` the most it can use is reserved: the estimated prompt plus a quarter, and all
 tokens the model may write. If a budget does not cover that, the output limit is lowered until it
@@ -26,6 +26,7 @@ from ...extras import install_hint
 from ...store import has_prices, price_usage
 from ...thinking import Plan
 from ..levels.level_plan import plan_attempt
+from ..requests.long_bodies import give_way
 from ..requests.routed_request import UNKNOWN_OUTPUT, RoutedRequest, find_usual_limit
 from ..server.context import GatewayContext
 from .hosted_tools import AddedTokens, describe_tools, find_added, iter_limited
@@ -38,11 +39,14 @@ from .output_bound import (
 )
 from .prompt_bound import describe_unseen, find_prompt_bound
 from .quota import BILLION, Quota, QuotaUse, Unit, find_quotas
-from .usage_counter import QuotaShortfall, find_window
+from .usage_counter import QuotaShortfall, UnreadAnswers, find_window
 from .usage_meter import Figures
 
 USEFUL_ANSWER = 1_024
 """Tokens beyond the least thinking: if a budget has room for fewer, the request is rejected."""
+TOKENS_PER_BYTE = 0.3
+"""The tokens that are reserved for a byte of a cached answer until it is read."""
+_MANY = 10_000  # tokens, for the price of one
 _TRIES = 3  # others may take what is left meanwhile
 _WORDS: Mapping[Unit, str] = {
     "requests": "requests",
@@ -68,12 +72,25 @@ class Admission:
         """Reserve as much again: an earlier call of a service may have used all of it."""
         if not self._uses:
             return
-        id = f"{self._id}.{len(self._more) + 1}"
         uses = [each for each in self._uses if each.bound.unit != "requests"]
-        full = await self._gateway.state.reserve(id, uses)
+        full = await self._reserve_more(uses)
         if full is not None:
-            raise _make_rejection(full, self._gateway.now())
-        self._more.append(id)
+            raise make_quota_error(full, self._gateway.now())
+
+    async def add(self, uses: Sequence[QuotaUse]) -> bool:
+        """Reserve more; return whether there was room for it."""
+        return await self._reserve_more(uses) is None
+
+    async def _reserve_more(self, uses: Sequence[QuotaUse]) -> QuotaShortfall | None:
+        id = f"{self._id}.{len(self._more) + 1}"
+        full = await self._gateway.state.reserve(id, uses)
+        if full is None:
+            self._more.append(id)
+        return full
+
+    def release(self) -> None:
+        """Give back the reservation of a request that is not sent."""
+        self.settle(Figures())
 
     def settle(self, figures: Figures) -> None:
         """Replace the reservation by the actual use."""
@@ -98,41 +115,130 @@ class _Need(Struct, frozen=True):
     prompts: tuple[int, ...] = ()
 
 
-async def admit(gateway: GatewayContext, routed: RoutedRequest) -> tuple[RoutedRequest, Admission]:
-    """Reserve the most a request may use; return it with the output limit that this allows.
+class AdmissionPlan(Struct, frozen=True):
+    """What must be reserved for a request; ``uses`` is empty if it has no quotas."""
 
-    Raises RateLimited, QuotaSpent and PermissionDenied; BadParameter for an answer in the
-    background, whose use could not be counted.
+    need: _Need
+    uses: Sequence[QuotaUse]
+
+    @property
+    def routed(self) -> RoutedRequest:
+        """Return the request with its output limit, if it is reserved."""
+        return self.need.routed
+
+
+async def plan_admission(routed: RoutedRequest) -> AdmissionPlan:
+    """Return what must be reserved for a request.
+
+    Raises PermissionDenied; BadParameter for an answer in the background, whose use could not be
+    counted.
     """
-    call = routed.call
-    quotas = find_quotas(call.requester.key, routed.resolved.route)
+    quotas = find_quotas(*reversed(routed.holders))
     if not quotas:
-        return routed, Admission(gateway, call.id, ())
+        return AdmissionPlan(_Need(routed, _NOTHING), ())
     units = {bound.unit for bound in quotas}
     if units <= {"requests"}:
         need = _Need(routed, {**_NOTHING, "requests": 1})
     else:
         if (field := find_background(routed)) is not None:
             message = (
-                f"{field}: an answer in the background cannot be counted, and this key or route "
-                f"has a budget or a token limit; ask without {field}"
+                f"{field}: an answer in the background cannot be counted, and this key, its "
+                f"group or this route has a budget or a token limit; ask without {field}"
             )
             raise BadParameter(message)
+        await give_way(routed.call.http.body)
         prompts = tuple(find_prompt_bound(routed, entry) for entry in routed.resolved.entries)
+        await give_way(routed.call.http.body)
         need = _find_need(_bound_output(routed), units, prompts)
-    tries = 0
-    while True:
-        uses = [_make_use(quota, need.amounts[quota.unit]) for quota in quotas]
-        full = await gateway.state.reserve(call.id, uses)
-        if full is None:
-            return need.routed, Admission(gateway, call.id, uses)
-        tries += 1
+    return AdmissionPlan(need, _list_uses(need, quotas))
+
+
+def _list_uses(need: _Need, quotas: Iterable[Quota]) -> list[QuotaUse]:
+    return [make_use(quota, need.amounts[quota.unit]) for quota in quotas]
+
+
+async def admit(gateway: GatewayContext, routed: RoutedRequest) -> tuple[RoutedRequest, Admission]:
+    """Reserve the most a request may use; return it with the output limit that this allows.
+
+    Raises RateLimited and QuotaSpent, and what ``plan_admission`` raises.
+    """
+    plan = await plan_admission(routed)
+    return await continue_admission(gateway, plan, await reserve(gateway, plan))
+
+
+async def reserve(
+    gateway: GatewayContext,
+    plan: AdmissionPlan,
+    *,
+    unread: Sequence[str] = (),
+    id: str | None = None,
+) -> QuotaShortfall | None:
+    """Reserve what a request needs, and more for cached answers that are not read yet.
+
+    The question is sent before anything is waited for.
+    """
+    if not plan.uses:
+        return None
+    answers = UnreadAnswers(tuple(unread), _find_rates(plan)) if unread else None
+    return await gateway.state.reserve(id or plan.routed.call.id, plan.uses, unread=answers)
+
+
+async def continue_admission(
+    gateway: GatewayContext,
+    plan: AdmissionPlan,
+    full: QuotaShortfall | None,
+    *,
+    id: str | None = None,
+) -> tuple[RoutedRequest, Admission]:
+    """Admit a request, after the answer to its first reservation."""
+    need, uses, quotas = plan.need, plan.uses, [each.bound for each in plan.uses]
+    name = id or need.routed.call.id
+    tries = 1
+    while full is not None:
         if full.bound.rolling or tries == _TRIES:
-            raise _make_rejection(full, gateway.now())
+            if not full.bound.rolling:
+                gateway.spent[full.bound.name] = gateway.now()
+            raise make_quota_error(full, gateway.now())
         need = await _lower_need(gateway, need, quotas)
+        uses = _list_uses(need, quotas)
+        full = await gateway.state.reserve(name, uses)
+        tries += 1
+    return need.routed, Admission(gateway, name, uses)
 
 
-def _make_use(bound: Quota, amount: int) -> QuotaUse:
+async def admit_restored(
+    gateway: GatewayContext, routed: RoutedRequest
+) -> tuple[RoutedRequest, Admission]:
+    """Admit a request that has a reservation, after more of its history was read.
+
+    What the reservation lacks is added; if there is no room for that, it is given up for another.
+    """
+    plan, id = await plan_admission(routed), routed.call.id
+    reserved = gateway.state.find_reserved(id)
+    missing = [
+        QuotaUse(each.bound, each.amount - reserved.get(each.bound.name, 0))
+        for each in plan.uses
+        if each.amount > reserved.get(each.bound.name, 0)
+    ]
+    admission = Admission(gateway, id, plan.uses)
+    if not missing or await admission.add(missing):
+        return plan.routed, admission
+    admission.release()
+    again = f"{id}.again"
+    return await continue_admission(gateway, plan, await reserve(gateway, plan, id=again), id=again)
+
+
+def _find_rates(plan: AdmissionPlan) -> dict[Unit, float]:
+    """Return how much more of each unit a request takes for a byte of restored history, about."""
+    price = 0.0
+    if plan.need.amounts["money"]:
+        entries = plan.routed.resolved.entries
+        price = max(_price_in_billionths(each, _MANY, 0) for each in entries) / _MANY
+    return {"tokens": TOKENS_PER_BYTE, "money": TOKENS_PER_BYTE * price}
+
+
+def make_use(bound: Quota, amount: int) -> QuotaUse:
+    """Return what a request reserves of a quota."""
     # A request that may take more than a limit has in all goes alone; a budget is never overdrawn.
     return QuotaUse(bound, min(amount, bound.most) if bound.rolling else amount)
 
@@ -225,10 +331,12 @@ async def _lower_need(gateway: GatewayContext, need: _Need, quotas: Sequence[Quo
 def _reject_short(gateway: GatewayContext, need: _Need, quota: Quota, room: int) -> ServiceError:
     amount = need.amounts[quota.unit]
     full = QuotaShortfall(quota, quota.most - room, amount, _wait(gateway, quota))
+    if amount <= quota.most:  # else this request alone is too large
+        gateway.spent[quota.name] = gateway.now()
     if quota.unit == "thinking_tokens":
-        return _make_rejection(full, gateway.now())
+        return make_quota_error(full, gateway.now())
     cures = describe_tools(need.routed), describe_unseen(need.routed)
-    return _make_rejection(full, gateway.now(), "; ".join(filter(None, cures)))
+    return make_quota_error(full, gateway.now(), "; ".join(filter(None, cures)))
 
 
 def _find_useful(routed: RoutedRequest) -> int:
@@ -277,7 +385,8 @@ def _price_in_billionths(entry: ModelEntry, prompt: int, output: int) -> int:
     raise PermissionDenied(message, status=403)
 
 
-def _make_rejection(full: QuotaShortfall, now: float, cure: str = "") -> ServiceError:
+def make_quota_error(full: QuotaShortfall, now: float, cure: str = "") -> ServiceError:
+    """Return the error for a request that a quota has no room for."""
     quota, wait = full.bound, ceil(full.wait)
     most = f"{_format_amount(quota.unit, quota.most)} per {quota.per}"
     amount = _format_amount(quota.unit, full.amount)

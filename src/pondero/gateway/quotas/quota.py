@@ -6,12 +6,19 @@ billionths of a dollar.
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from math import floor
 from typing import Literal
 
 from msgspec import Struct
 
-from ..config.model import GatewayKey, GatewayRoute
+from ..config.model import (
+    GatewayGroup,
+    GatewayKey,
+    GatewayRoute,
+    RateLimitRule,
+    SpendBudget,
+)
 
 BILLION = 1_000_000_000
 SLOTS = 50
@@ -35,8 +42,13 @@ class Quota(Struct, frozen=True):
     @property
     def name(self) -> str:
         """Return the name of the counter; changing ``most`` keeps the count."""
-        kind = "limit" if self.rolling else "budget"
-        return f"{kind}:{self.unit}:{self.per}:{self.holder}"
+        return _name_counter(self)
+
+
+@lru_cache(maxsize=1024)
+def _name_counter(quota: Quota) -> str:
+    kind = "limit" if quota.rolling else "budget"
+    return f"{kind}:{quota.unit}:{quota.per}:{quota.holder}"
 
 
 class QuotaUse(Struct, frozen=True):
@@ -86,9 +98,13 @@ def _week(now: int) -> tuple[int, int]:
 
 
 def _month(now: int) -> tuple[int, int]:
-    first = datetime.fromtimestamp(now // 1000, UTC).replace(
-        day=1, hour=0, minute=0, second=0, microsecond=0
-    )
+    return _find_month(now // _DAY)
+
+
+@lru_cache(maxsize=16)
+def _find_month(day: int) -> tuple[int, int]:
+    """Return when the month of a day begins and ends; both are asked for with every request."""
+    first = datetime.fromtimestamp(day * _DAY // 1000, UTC).replace(day=1)
     after = first.replace(year=first.year + first.month // 12, month=first.month % 12 + 1)
     return floor(first.timestamp()) * 1000, floor(after.timestamp()) * 1000
 
@@ -96,24 +112,37 @@ def _month(now: int) -> tuple[int, int]:
 _CALENDAR = {"hour": _hour, "day": _day, "week": _week, "month": _month}
 
 
-def find_quotas(key: GatewayKey | None, route: GatewayRoute | None) -> Sequence[Quota]:
-    """Return the quotas for the requests of a key on a route."""
+Holder = GatewayKey | GatewayGroup | GatewayRoute
+"""What has rules and quotas of its own."""
+
+
+def find_quotas(*holders: Holder | None) -> Sequence[Quota]:
+    """Return the quotas of a request with these holders: its key, its key's group, its route."""
     found: list[Quota] = []
-    if key is not None and (key.limit is not None or key.budget is not None):
-        found += _list_quotas(f"key {key.name}", key)
-    if route is not None and (route.limit is not None or route.budget is not None):
-        found += _list_quotas(f"route {route.match}", route)
+    for each in holders:
+        if each is not None and (each.limit is not None or each.budget is not None):
+            found += _list_quotas(_name_holder(each), each.limit, each.budget)
     return found
 
 
-def _list_quotas(holder: str, rules: GatewayKey | GatewayRoute) -> Sequence[Quota]:
+def _name_holder(holder: Holder) -> str:
+    if isinstance(holder, GatewayRoute):
+        return f"route {holder.match}"
+    kind = "group" if isinstance(holder, GatewayGroup) else "key"
+    return f"{kind} {holder.name}"
+
+
+@lru_cache(maxsize=1024)
+def _list_quotas(
+    holder: str, limit: RateLimitRule | None, budget: SpendBudget | None
+) -> Sequence[Quota]:
     found: list[Quota] = []
-    if (limit := rules.limit) is not None:
+    if limit is not None:
         if limit.requests is not None:
             found.append(Quota(holder, "requests", limit.requests, limit.per, rolling=True))
         if limit.tokens is not None:
             found.append(Quota(holder, "tokens", limit.tokens, limit.per, rolling=True))
-    if (budget := rules.budget) is not None:
+    if budget is not None:
         if budget.cost is not None:  # the unit is part of stored counts, so it keeps its name
             cost = round(budget.cost * BILLION)
             found.append(Quota(holder, "money", cost, budget.per, rolling=False))

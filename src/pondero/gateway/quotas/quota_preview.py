@@ -6,9 +6,9 @@ from msgspec import Struct
 
 from ...canon import Usage
 from ...store import price_usage
-from ..config.model import GatewayKey, GatewayRoute
+from ..config.model import GatewayGroup, GatewayKey
 from ..config.routing import Routing, allows
-from .quota import BILLION, Quota, find_quotas
+from .quota import BILLION, Holder, Quota, find_quotas
 
 _MILLION = 1_000_000
 _WORDS = {"requests": "requests", "tokens": "tokens", "thinking_tokens": "thinking tokens"}
@@ -21,12 +21,9 @@ class LoweredLimit(Struct, frozen=True, kw_only=True):
     max_tokens: int
 
 
-def describe_quotas(rules: GatewayKey | GatewayRoute) -> str:
-    """Return the rate limits and budgets of a key or a route; empty if it has none."""
-    key = rules if isinstance(rules, GatewayKey) else None
-    route = rules if isinstance(rules, GatewayRoute) else None
-    quotas = find_quotas(key, route)
-    return ", ".join(_describe(quota) for quota in quotas)
+def describe_quotas(holder: Holder) -> str:
+    """Return the rate limits and budgets of a key, a group or a route; empty if it has none."""
+    return ", ".join(_describe(quota) for quota in find_quotas(holder))
 
 
 def _describe(quota: Quota) -> str:
@@ -35,9 +32,11 @@ def _describe(quota: Quota) -> str:
     return f"{quota.most:,} {_WORDS[quota.unit]} per {quota.per}"
 
 
-def find_lowered_limits(key: GatewayKey, routing: Routing) -> Sequence[LoweredLimit]:
-    """Return the models of a key whose longest answers its budgets do not cover."""
-    budgets = [quota for quota in find_quotas(key, None) if not quota.rolling]
+def find_lowered_limits(
+    key: GatewayKey, routing: Routing, group: GatewayGroup | None = None
+) -> Sequence[LoweredLimit]:
+    """Return the models of a key whose longest answers no budget of it or its group covers."""
+    budgets = [quota for quota in find_quotas(key, group) if not quota.rolling]
     found: dict[str, LoweredLimit] = {}
     for served in routing.names() if budgets else ():
         entry = served.entry

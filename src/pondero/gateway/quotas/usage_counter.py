@@ -1,12 +1,12 @@
 """Counts use: the most is reserved before, so parallel requests cannot exceed a quota together."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
 
-from .quota import SLOTS, Quota, QuotaUse, Window, window
+from .quota import SLOTS, Quota, QuotaUse, Unit, Window, window
 
 _KEPT = 2 * SLOTS  # slots of a counter: a clock that jumps forward may jump back to old ones
 
@@ -20,11 +20,27 @@ class QuotaShortfall(Struct, frozen=True):
     wait: float
 
 
+class UnreadAnswers(Struct, frozen=True):
+    """Cached answers that a request continues, of which this process knows only the keys.
+
+    ``rates``: how much more of each unit the request takes for each of their bytes.
+    """
+
+    keys: tuple[str, ...]
+    rates: Mapping[Unit, float]
+
+
 class UsageCounter(Protocol):
     """Counts use against quotas."""
 
-    async def reserve(self, id: str, uses: Sequence[QuotaUse]) -> QuotaShortfall | None:
+    async def reserve(
+        self, id: str, uses: Sequence[QuotaUse], *, unread: UnreadAnswers | None = None
+    ) -> QuotaShortfall | None:
         """Reserve all of these, or none and return the quota with the longest wait."""
+        ...
+
+    def find_reserved(self, id: str) -> Mapping[str, int]:
+        """Return what is reserved for a request, by the names of the counters."""
         ...
 
     def settle(self, id: str, uses: Sequence[QuotaUse]) -> None:
@@ -37,6 +53,10 @@ class UsageCounter(Protocol):
 
     async def current_use(self, quotas: Sequence[Quota]) -> list[int]:
         """Return the current use of each quota, reservations included."""
+        ...
+
+    def recent_use(self, quotas: Sequence[Quota]) -> list[int]:
+        """Return the use of each quota as this process last saw it, without asking anybody."""
         ...
 
     async def aclose(self) -> None:
@@ -57,8 +77,11 @@ class LocalUsageCounter:
         self._counts: dict[str, dict[int, int]] = {}
         self._reserved: dict[str, dict[str, tuple[int, int]]] = {}  # by request and bound
 
-    async def reserve(self, id: str, uses: Sequence[QuotaUse]) -> QuotaShortfall | None:
+    async def reserve(
+        self, id: str, uses: Sequence[QuotaUse], *, unread: UnreadAnswers | None = None
+    ) -> QuotaShortfall | None:
         """Reserve all of these, or none."""
+        del unread  # this process has all answers
         now = self._clock()
         windows = [find_window(each.bound, now) for each in uses]
         full = [
@@ -74,6 +97,10 @@ class LocalUsageCounter:
             reserved[each.bound.name] = (span.slot, each.amount)
         return None
 
+    def find_reserved(self, id: str) -> Mapping[str, int]:
+        """Return what is reserved for a request."""
+        return {name: amount for name, (_, amount) in self._reserved.get(id, {}).items()}
+
     def settle(self, id: str, uses: Sequence[QuotaUse]) -> None:
         """Correct a reservation, once; one whose slot is forgotten counts no more."""
         reserved = self._reserved.pop(id, None)
@@ -88,6 +115,10 @@ class LocalUsageCounter:
 
     async def current_use(self, quotas: Sequence[Quota]) -> list[int]:
         """Return the current use of each quota."""
+        return self.recent_use(quotas)
+
+    def recent_use(self, quotas: Sequence[Quota]) -> list[int]:
+        """Return the same: this process has seen all of it."""
         now = self._clock()
         return [
             sum(self._current_slots(each.name, find_window(each, now)).values()) for each in quotas

@@ -14,6 +14,7 @@ from ...catalog import ModelEntry
 from ...errors import PonderoError
 from ...exchange import AsyncTransport, Exchange, find_emulator
 from ...thinking import Adjustment
+from ..deployments.accounts import ModelTurn
 from ..levels.level_plan import plan_attempt
 from ..levels.level_rules import AppliedLevel
 from ..levels.stored_level import check_stored_level
@@ -89,15 +90,22 @@ TRANSLATION = Path("translated", translate_request, Translation, keeps_ids=False
 
 
 class Attempt(Struct, frozen=True, kw_only=True):
-    """A request ready to send to one model."""
+    """A request ready to send to one model; ``remembered`` is cached with its answer.
+
+    ``turn`` says how long it may wait and try.
+    """
 
     entry: ModelEntry
     exchange: Exchange
     level: AppliedLevel
     path: Path
+    turn: ModelTurn
+    remembered: Mapping[str, bytes] = {}
 
 
-def make_attempt(gateway: GatewayContext, routed: RoutedRequest, entry: ModelEntry) -> Attempt:
+def make_attempt(
+    gateway: GatewayContext, routed: RoutedRequest, entry: ModelEntry, turn: ModelTurn | None = None
+) -> Attempt:
     """Return the request to one model; raises UsageError if the model cannot be asked so."""
     level, plan = plan_attempt(routed, entry)
     if routed.is_lowered:
@@ -106,7 +114,7 @@ def make_attempt(gateway: GatewayContext, routed: RoutedRequest, entry: ModelEnt
         plan = replace(plan, adjustments=(*plan.adjustments, note_tools(routed)))
     if routed.withheld:
         plan = replace(plan, adjustments=(*plan.adjustments, _note_withheld(routed)))
-    url, key = gateway.address(entry.provider)
+    url, key = gateway.address(entry.provider, entry.deployment)
     emulator = find_emulator(gateway.transport, entry.provider, url)
     target = ModelTarget(entry=entry, level=level, plan=plan, url=url, key=key, emulator=emulator)
     path = _choose_path(routed, target)
@@ -116,10 +124,13 @@ def make_attempt(gateway: GatewayContext, routed: RoutedRequest, entry: ModelEnt
     exchange = drop_thinking_edits(exchange, entry)
     exchange = leave_out_askers(limit_tools(exchange, routed, entry), routed, entry)
     check_stored_level(exchange, routed, entry, level)
-    return Attempt(entry=entry, exchange=exchange, level=level, path=path)
+    turn = turn or ModelTurn(entry)
+    return Attempt(entry=entry, exchange=exchange, level=level, path=path, turn=turn)
 
 
 def _choose_path(routed: RoutedRequest, target: ModelTarget) -> Path:
+    if routed.writes_answer:
+        return TRANSLATION
     if can_pass_through(routed, target):
         return PASSTHROUGH
     return OWN_ANSWER if passes_answer(routed, target.entry) else TRANSLATION

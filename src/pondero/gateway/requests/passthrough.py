@@ -91,7 +91,7 @@ def can_pass_through(routed: RoutedRequest, target: ModelTarget) -> bool:
 
 def _is_whole(routed: RoutedRequest, entry: ModelEntry) -> bool:
     """Return whether a body is written in the model's dialect, and has all that it needs."""
-    if routed.hides_thinking or routed.is_wrapped:
+    if routed.hides_thinking or routed.is_wrapped or routed.is_hooked:
         return False  # the service may show thinking whatever it is asked for, and wraps nothing
     if not is_same_dialect(routed, entry) or envelope.contains_envelope(routed.call.http.body):
         return False
@@ -100,9 +100,11 @@ def _is_whole(routed: RoutedRequest, entry: ModelEntry) -> bool:
         return not _is_foreign(sent[0], entry)
     if any(one.role == other.role == "assistant" for one, other in pairwise(sent)):
         return False  # one answer in several messages, as some clients keep it: it must be joined
-    if _count_results(sent) != _count_results(restored):
+    before, after = _drop_same(sent, restored)
+    if _count_results(before) != _count_results(after):
         return False  # the client sent a result twice
-    if _has_lost_part(sent, restored, routed.service.slots) or _has_our_ids(sent, restored, entry):
+    has_our_ids = _has_our_ids(before, after) and not _is_own(restored, entry)
+    if has_our_ids or _has_lost_part(sent, restored, routed.service.slots):
         return False  # no service knows the ids that we wrote for another model's answer
     if any(message.role == "system" for message in sent) and not _takes_system(sent, entry):
         return False  # a route may lead to a model that rejects them, or ignores them
@@ -126,11 +128,20 @@ def _count_results(messages: Sequence[Message]) -> int:
     return sum(isinstance(part, ToolResult) for message in messages for part in message.parts)
 
 
-def _has_our_ids(sent: Sequence[Message], restored: Sequence[Message], entry: ModelEntry) -> bool:
-    """Return whether restoring took ids out of calls that this model did not make."""
+def _drop_same(
+    sent: Sequence[Message], restored: Sequence[Message]
+) -> tuple[Sequence[Message], Sequence[Message]]:
+    """Return only the messages that restoring changed, which alone can make a difference."""
+    if len(sent) != len(restored):
+        return sent, restored
+    changed = [at for at, message in enumerate(sent) if message is not restored[at]]
+    return [sent[at] for at in changed], [restored[at] for at in changed]
+
+
+def _has_our_ids(sent: Sequence[Message], restored: Sequence[Message]) -> bool:
+    """Return whether restoring took ids out of calls."""
     own_kind = _count_calls(sent) != _count_calls(restored)  # items that became functions
-    signed = _count_signed_calls(sent) > _count_signed_calls(restored)
-    return (own_kind or signed) and not _is_own(restored, entry)
+    return own_kind or _count_signed_calls(sent) > _count_signed_calls(restored)
 
 
 def _count_calls(messages: Sequence[Message]) -> int:

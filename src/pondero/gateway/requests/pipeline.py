@@ -3,45 +3,55 @@
 from asyncio import CancelledError
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
+
+from msgspec.structs import replace
 
 from ...canon import Json
 from ...catalog import ModelEntry
 from ...dialects import Rejected, Service, get_dialect
 from ...errors import Overloaded, PonderoError, ServiceError
 from ...exchange import is_deployment_fault, is_fallback_error
-from ..answers.delivery import deliver
+from ..answers.delivery import deliver, deliver_own
 from ..answers.response_writer import ResponseWriter
-from ..levels.level_window import keep_level_window
+from ..deployments.accounts import AccountFull, ModelTurn, find_soonest
+from ..levels.level_window import finish_level_window
 from ..observability.request_record import RequestRecord
-from ..quotas.admission import admit
 from ..server.context import GatewayContext
 from ..state.breakers import REST
-from .attempt import make_attempt
 from .errors import SHUTDOWN, add_response_headers, describe_reason, write_error
+from .long_bodies import give_way
+from .lookup import AdmittedRequest, look_up
 from .request_id import HEADER
-from .routed_request import ClientRequest, RoutedRequest, parse_and_route
-from .stored_ids import check_stored_ids
+from .requester import AccessDenied, RequesterChange
+from .routed_request import ClientRequest, RoutedRequest
 from .translation import make_reply_context
 
 
 async def answer_request(
     gateway: GatewayContext, call: ClientRequest, writer: ResponseWriter
 ) -> None:
-    """Answer one conversation; errors are written too."""
+    """Answer one conversation; errors are written too, except AccessDenied, which is raised."""
+    try:
+        await _answer(gateway, call, writer)
+    except RequesterChange as changed:
+        call = replace(call, requester=changed.requester, keys=None)
+        await _answer(gateway, call, writer)
+
+
+async def _answer(gateway: GatewayContext, call: ClientRequest, writer: ResponseWriter) -> None:
     service = get_dialect(call.client_dialect).service()
     record = RequestRecord(gateway, call)
     try:
-        routed = await parse_and_route(gateway, call, service)
-        routed = await check_stored_ids(gateway, routed)
-        record.requested_model = routed.parsed.request.model
-        record.note(
-            stream=routed.parsed.request.stream,
-            purpose=routed.purpose.purpose,
-            route=routed.resolved.route.match if routed.resolved.route is not None else None,
-        )
-        routed, admission = await admit(gateway, routed)
-        record.admit(admission)
-        await _attempt_in_order(gateway, routed, writer, record)
+        found = await look_up(gateway, call, service, note=partial(_note_route, record))
+        if found.routed.hooked is not None and found.routed.hooked.answer is not None:
+            await deliver_own(gateway, found.routed, writer, record)
+            return
+        record.admit(found.admission)
+        await _attempt_in_order(gateway, found, writer, record)
+    except (AccessDenied, RequesterChange):
+        record.drop()
+        raise
     except (PonderoError, Rejected, RecursionError) as error:
         await _write_rejection(error, call, service, writer, record)
     except CancelledError:
@@ -57,6 +67,15 @@ async def answer_request(
         record.finish()
 
 
+def _note_route(record: RequestRecord, routed: RoutedRequest) -> None:
+    record.requested_model = routed.parsed.request.model
+    record.note(
+        stream=routed.parsed.request.stream,
+        purpose=routed.purpose.purpose,
+        route=routed.resolved.route.match if routed.resolved.route is not None else None,
+    )
+
+
 async def _write_shutdown(
     call: ClientRequest, service: Service[Json], writer: ResponseWriter, record: RequestRecord
 ) -> None:
@@ -68,41 +87,68 @@ async def _write_shutdown(
 
 
 async def _attempt_in_order(
-    gateway: GatewayContext, routed: RoutedRequest, writer: ResponseWriter, record: RequestRecord
+    gateway: GatewayContext, found: AdmittedRequest, writer: ResponseWriter, record: RequestRecord
 ) -> None:
     """Ask the models of a route until one answers; none after the first byte to the client."""
+    routed = found.routed
+    resolved = routed.resolved
     failed: PonderoError | None = None
     entry: ModelEntry | None = None
-    entries = gateway.sort_models(routed.resolved.entries, routed.request.messages)
-    for entry in entries:
-        # Without another target a pause gains nothing: the client gets the service's own error.
-        if len(entries) > 1 and await gateway.breakers.is_open(entry.id):
-            resting = f"{entry.id} is resting after failures"
+    turns = gateway.order_models(
+        resolved.route, resolved.entries, routed.request.messages, routed.conversation
+    )
+    # Without another target a pause gains nothing: the client gets the service's own error.
+    has_others = len(turns) > 1
+    full: list[tuple[ModelTurn, AccountFull]] = []
+    while turns:
+        turn = turns.pop(0)
+        entry = turn.entry
+        if has_others and await gateway.breakers.is_open(turn.breaker):
+            resting = f"{turn.breaker} is resting after failures"
             failed = failed or Overloaded(resting, status=503, retry_after=REST)
-            continue
-        record.note(provider=entry.provider.name, model=entry.model)
-        try:
-            attempt = make_attempt(gateway, routed, entry)
-            attempt = await keep_level_window(gateway, routed, attempt)
-            await deliver(gateway, routed, attempt, writer, record)
-        except PonderoError as error:
-            failed = error.with_traceback(None)  # it would keep this frame, which keeps it
-            await _find_breaker_step(gateway, error)(entry.id)
-            if writer.ended:
-                return
-            if not is_fallback_error(error):
-                break
-        except BaseException:  # the client left, or a defect of ours: no word on the deployment
-            await gateway.breakers.cancel_probe(entry.id)
-            raise
         else:
-            await gateway.breakers.record_success(entry.id)
-            if writer.left:
-                record.note_left()
-            return
+            failed = await _attempt(gateway, found, turn, writer, record)
+            if failed is None or writer.ended:
+                return
+            if not is_fallback_error(failed):
+                break
+            if isinstance(failed, AccountFull):
+                full.append((turn, failed))
+        if not turns and full:  # others may have failed; this one only has to wait
+            turns, full = find_soonest(full), []
     if failed is None:
         raise Overloaded("no model is there to answer", status=503)
     await _write_failure(failed, routed, entry, writer, record)
+
+
+async def _attempt(
+    gateway: GatewayContext,
+    found: AdmittedRequest,
+    turn: ModelTurn,
+    writer: ResponseWriter,
+    record: RequestRecord,
+) -> PonderoError | None:
+    """Ask one model; return why it did not answer, None if it did."""
+    routed, entry, breaker = found.routed, turn.entry, turn.breaker
+    record.note(
+        provider=entry.provider.name, model=entry.model, deployment=entry.deployment or None
+    )
+    try:
+        await give_way(routed.call.http.body)
+        attempt = await finish_level_window(gateway, found.begin_window(gateway, turn))
+        await give_way(routed.call.http.body)
+        await deliver(gateway, routed, attempt, writer, record)
+    except PonderoError as error:
+        await _find_breaker_step(gateway, error)(breaker)
+        await gateway.accounts.note_failure(entry, error)
+        return error.with_traceback(None)  # it would keep this frame, which keeps it
+    except BaseException:  # the client left, or a defect of ours: no word on the deployment
+        await gateway.breakers.cancel_probe(breaker)
+        raise
+    await gateway.breakers.record_success(breaker)
+    if writer.left:
+        record.note_left()
+    return None
 
 
 def _find_breaker_step(
@@ -114,7 +160,8 @@ def _find_breaker_step(
     """
     if is_deployment_fault(error):
         return gateway.breakers.record_failure
-    if isinstance(error, ServiceError) and error.status is not None:
+    is_answer = isinstance(error, ServiceError) and error.status is not None
+    if is_answer and not isinstance(error, AccountFull):
         return gateway.breakers.record_success
     return gateway.breakers.cancel_probe
 

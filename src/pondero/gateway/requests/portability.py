@@ -181,7 +181,8 @@ def asks_for_nothing(routed: RoutedRequest, path: tuple[str, ...]) -> bool:
 def passes_answer(routed: RoutedRequest, entry: ModelEntry) -> bool:
     """Return whether the client needs the model's own answer, and may have it."""
     alike = entry.provider.dialect == routed.call.client_dialect
-    return alike and not routed.hides_thinking and needs_own_answer(routed)
+    hidden = routed.hides_thinking or routed.writes_answer
+    return alike and not hidden and needs_own_answer(routed)
 
 
 def needs_own_answer(routed: RoutedRequest) -> bool:

@@ -58,9 +58,8 @@ def read_head(scope: Message) -> HttpRequest:
                 headers[name] = ", ".join(values)
     path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
     query = scope.get("query_string", b"").decode("latin-1")
-    return HttpRequest(
-        scope["method"], f"http://gateway{path}{'?' if query else ''}{query}", headers, b""
-    )
+    method = scope.get("method", "GET")  # a WebSocket has none
+    return HttpRequest(method, f"http://gateway{path}{'?' if query else ''}{query}", headers, b"")
 
 
 def announces_body(http: HttpRequest) -> bool:

@@ -1,16 +1,20 @@
 """Who sends a request, found from its head alone: its key, or that it comes from this machine."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC
 from functools import lru_cache
 from urllib.parse import parse_qs, urlsplit
 
+from msgspec.structs import replace
+
 from ... import dialects
 from ...canon import HttpRequest
-from ...dialects import COMMON
-from ..config.model import GatewayConfig, GatewayKey, is_loopback
+from ...dialects import COMMON, list_key_protocols
+from ..config.model import GatewayConfig, GatewayGroup, GatewayKey, is_loopback
 from ..config.secrets import find_holder
 from ..server.context import GatewayContext, Requester
+from ..state.envelope_secrets import LOCAL
 from ..state.redis_link import SharedStateLost
 
 _LOCAL = Requester()
@@ -40,11 +44,101 @@ async def identify(gateway: GatewayContext, http: HttpRequest) -> Requester:
     except SharedStateLost:
         if gateway.config.server.on_state_loss == "refuse":
             raise
-    keys = await gateway.keys.all()
+    return _find_among(gateway, http, await gateway.keys.all())
+
+
+async def recognise_requester(
+    gateway: GatewayContext, http: HttpRequest
+) -> tuple[Requester, tuple[GatewayKey, ...] | None]:
+    """Return who asks as far as this process knows, and the keys among which it was found.
+
+    A ``RequesterCheck`` must follow, unless the keys are None: then the shared state was looked at,
+    as it is before a request is rejected. Raises AccessDenied and SharedStateLost.
+    """
+    if gateway.shared.begin_look is not None:
+        with suppress(AccessDenied, SharedStateLost):
+            keys = await gateway.keys.all()
+            return _find_among(gateway, http, keys), keys
+    return await identify(gateway, http), None
+
+
+class RequesterChange(Exception):
+    """The key of a requester has other rules by now; ``requester`` has them."""
+
+    def __init__(self, requester: Requester) -> None:
+        super().__init__()
+        self.requester = requester
+
+
+class RequesterCheck:
+    """Checks one recognised requester against the shared state, once.
+
+    ``begin`` sends the question with the other commands of this step. Nothing may be sent to a
+    service, nor told to the client, before ``finish``.
+    """
+
+    def __init__(
+        self,
+        gateway: GatewayContext,
+        http: HttpRequest,
+        requester: Requester,
+        keys: tuple[GatewayKey, ...] | None,
+    ) -> None:
+        self._gateway = gateway
+        self._http = http
+        self._requester = requester
+        self._keys = keys
+        self._looking: Awaitable[None] | None = None
+
+    def begin(self) -> None:
+        """Ask the shared state whether it has other keys."""
+        begin = self._gateway.shared.begin_look
+        if self._keys is not None and self._looking is None and begin is not None:
+            self._looking = begin()
+
+    async def finish(self) -> None:
+        """Raise AccessDenied or RequesterChange if the requester is not what it seemed.
+
+        Raises SharedStateLost as ``identify`` does.
+        """
+        self.begin()
+        keys, looking, self._keys = self._keys, self._looking, None
+        if keys is None or looking is None:
+            return
+        try:
+            await looking
+        except SharedStateLost:
+            if self._gateway.config.server.on_state_loss == "refuse":
+                raise
+        current = await self._gateway.keys.all()
+        if current is keys:
+            return
+        requester = _find_among(self._gateway, self._http, current)
+        if requester != self._requester:
+            raise RequesterChange(requester)
+
+
+def _find_among(
+    gateway: GatewayContext, http: HttpRequest, keys: Sequence[GatewayKey]
+) -> Requester:
     if not keys:
         check_site(http.headers, gateway.config)
     requester = find_requester(http, keys, gateway.now())
-    return Requester(key=requester.key) if gateway.config.private else requester
+    if requester.key is not None and requester.key.group is not None:
+        requester = replace(requester, group=_find_group(requester.key, gateway.config))
+    return replace(requester, id=LOCAL) if gateway.config.private else requester
+
+
+def _find_group(key: GatewayKey, config: GatewayConfig) -> GatewayGroup:
+    """Return the group of a key; raises AccessDenied if its rules are not known any more."""
+    found = config.find_group(key.group or "")
+    if found is None:
+        message = (
+            f"the gateway key {key.name!r} belongs to the group {key.group!r}, which gateway.toml "
+            "does not have; add the group, or change the key"
+        )
+        raise AccessDenied(403, message, key=key.name)
+    return found
 
 
 def find_requester(http: HttpRequest, keys: Sequence[GatewayKey], now: float) -> Requester:
@@ -56,13 +150,13 @@ def find_requester(http: HttpRequest, keys: Sequence[GatewayKey], now: float) ->
         found = find_holder(keys, shown)
         if found is None:
             continue
-        if (end := _find_end(found, now)) is None:
+        if (end := find_end(found, now)) is None:
             return Requester(found.hash, found)
         problem = AccessDenied(401, f"the gateway key {found.name!r} {end}", key=found.name)
     raise problem
 
 
-def _find_end(key: GatewayKey, now: float) -> str | None:
+def find_end(key: GatewayKey, now: float) -> str | None:
     """Return why a key is not valid any more, which only its holder is told; None if it is."""
     if key.blocked:
         return "is blocked"
@@ -84,6 +178,12 @@ def _iter_keys(headers: Mapping[str, str], url: str) -> Iterator[str]:
     ):  # boto3 signs requests; the access key id is the gateway key
         _, _, credential = authorization.partition("Credential=")
         yield credential.partition("/")[0]
+    if "sec-websocket-protocol" in headers:  # a browser can set no other header of a socket
+        beginnings = list_key_protocols()
+        for offered in headers["sec-websocket-protocol"].split(",")[:_PARAMETERS]:
+            for beginning in beginnings:
+                if offered.strip().startswith(beginning):
+                    yield offered.strip().removeprefix(beginning)
     query = urlsplit(url).query
     if "key" in query:
         try:

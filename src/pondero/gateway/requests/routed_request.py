@@ -1,6 +1,6 @@
 """A conversation before a model is chosen, and the steps that lead there."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -10,15 +10,21 @@ from ...catalog import ModelEntry
 from ...dialects import ParsedRequest, Service, get_dialect
 from ...errors import PermissionDenied
 from ...thinking import Plan, Policy, RequestParameters
-from ..config.model import GatewayKey, GatewayRoute, LevelRules
+from ..config.model import GatewayKey, LevelRules
 from ..config.routing import ResolvedRoute, allows
+from ..deployments.conversation import Conversation, find_conversation
+from ..hooks.chain import HookedRequest
 from ..levels.level_rules import AppliedLevel, RequestedLevel, parse_requested_level
 from ..purposes.rules import RequestPurpose, find_rule, recognise_purpose
+from ..quotas.quota import Holder
 from ..server.context import GatewayContext, Requester
 from ..signatures.envelope import ClientEnvelopes
+from ..signatures.known_answers import KnownAnswers
 from ..signatures.restore import cache_keys, restore_history
 from ..signatures.turns import ClientTurn, split_turns
 from .kept_items import StoredContent, resolve_stored
+from .known_turns import parse_known
+from .long_bodies import give_way
 from .repeated_fields import check_repeated
 
 UNKNOWN_OUTPUT = 32_000
@@ -41,12 +47,31 @@ _POLICIES = {
 
 
 class ClientRequest(Struct, frozen=True, kw_only=True):
-    """A request as it arrived, and who sent it."""
+    """A request as it arrived, and who sent it.
+
+    ``keys``: those among which this process found the requester, if the shared state may know more;
+    ``lookup`` checks it before anything is sent.
+    """
 
     id: str
     client_dialect: str
     http: HttpRequest
     requester: Requester
+    keys: tuple[GatewayKey, ...] | None = None
+
+
+class UnreadHistory(Struct, frozen=True):
+    """Answers in a request that this process does not know: their ``keys`` in the answer cache.
+
+    ``http`` and ``request`` are as ``restore`` got them. ``newest``: the keys of the last answer,
+    if nothing of it is known. ``is_continued``: other answers are known.
+    """
+
+    keys: tuple[str, ...]
+    http: HttpRequest
+    request: Request
+    newest: tuple[str, ...]
+    is_continued: bool
 
 
 class StoredLevel(Struct, frozen=True):
@@ -77,7 +102,10 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
     ``is_wrapped``: ``call`` has the request alone, without the wrapping that its answer needs.
     ``stored_level``: that of the stored conversation which this request continues. ``purpose``:
     what it is for, and the rule for such requests. ``is_retry``: an earlier answer was all
-    thinking; ``lowered_to``: the highest level for this one.
+    thinking; ``lowered_to``: the highest level for this one. ``hooked``: what its hooks made of it,
+    if there are any; ``request`` has their changes. ``unread``: what ``read_history`` may restore
+    in addition. ``conversation``: what keeps it on one of several deployments; None if none of its
+    models has several.
     """
 
     call: ClientRequest
@@ -98,22 +126,40 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
     purpose: RequestPurpose = RequestPurpose()
     lowered_to: str | None = None
     is_retry: bool = False
+    conversation: Conversation | None = None
+    hooked: HookedRequest | None = None
+    unread: UnreadHistory | None = None
+
+    @property
+    def writes_answer(self) -> bool:
+        """Return whether a hook changes the answer, or gives it."""
+        return self.hooked is not None and self.hooked.writes_answer
+
+    @property
+    def is_hooked(self) -> bool:
+        """Return whether a hook changes the request or the answer."""
+        return self.hooked is not None and (self.hooked.is_changed or self.hooked.writes_answer)
+
+    @property
+    def holders(self) -> tuple[Holder, ...]:
+        """Return whose rules and quotas hold: its route, its key's group, and its key."""
+        requester = self.call.requester
+        every = (self.resolved.route, requester.group, requester.key)
+        return tuple([each for each in every if each is not None])
 
     @property
     def is_limited(self) -> bool:
         """Return whether its key or route has rules that hold for its models only."""
-        key, route = self.call.requester.key, self.resolved.route
-        if key is not None and (key.models or _has_rules(key)):
-            return True
-        return route is not None and _has_rules(route)
+        key = self.call.requester.key
+        return bool(key is not None and key.models) or any(map(_has_rules, self.holders))
 
     @property
     def limits_models(self) -> bool:
         """Return whether a rule says which models may be asked, or with which levels."""
-        key, route = self.call.requester.key, self.resolved.route
-        if key is not None and (key.models or key.thinking != _NO_RULES):
-            return True
-        return route is not None and route.thinking != _NO_RULES
+        key = self.call.requester.key
+        return bool(key is not None and key.models) or any(
+            each.thinking != _NO_RULES for each in self.holders
+        )
 
     @property
     def show(self) -> str | None:
@@ -150,7 +196,7 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
         )
 
 
-def _has_rules(holder: GatewayKey | GatewayRoute) -> bool:
+def _has_rules(holder: Holder) -> bool:
     return bool(holder.thinking != _NO_RULES or holder.budget or holder.limit)
 
 
@@ -218,6 +264,16 @@ async def parse_and_route(
     gateway: GatewayContext, call: ClientRequest, service: Service[Json]
 ) -> RoutedRequest:
     """Return the conversation in a request; raises PonderoError, Rejected and RecursionError."""
+    routed = await parse_locally(gateway, call, service)
+    if routed.unread is None or (reading := gateway.memory.begin(routed.unread.keys)) is None:
+        return routed
+    return await read_history(gateway, routed, await reading)
+
+
+async def parse_locally(
+    gateway: GatewayContext, call: ClientRequest, service: Service[Json]
+) -> RoutedRequest:
+    """Return the conversation with the answers that this process knows; ``lookup`` reads on."""
     sent_http = call.http
     plain = sent_http if service.unwrap is None else service.unwrap(sent_http)
     is_wrapped = plain is not sent_http
@@ -225,28 +281,37 @@ async def parse_and_route(
         call = replace(call, http=plain)
     stored = await resolve_stored(gateway, call.http, service, client=call.requester.id)
     http = stored.http
-    parsed = service.parse(sent_http if is_wrapped else http)
+    if is_wrapped or gateway.hooks:  # a hook may change what it is shown, so it gets its own
+        parsed = service.parse(sent_http if is_wrapped else http)
+    else:
+        parsed = parse_known(gateway.conversations, service, http, client=call.requester.id)
+    await give_way(http.body)
     resolved = route(gateway, call, parsed)
     purpose = recognise_purpose(call.http, parsed.request)
     if gateway.routing.rules:
         purpose, resolved = find_rule(gateway.routing, purpose, resolved, call.requester.key)
     level = read_level(call, parsed, resolved)  # ``make_attempt`` applies the rules of each model
     sent = as_functions(service, parsed.request, resolved.entries)
-    request, turns, envelopes, withheld = await restore(gateway, replace(call, http=http), sent)
-    request = as_functions(service, request, resolved.entries)  # now the answers' makers are known
+    conversation = find_conversation(
+        call.http, parsed.request, service, client=call.requester.id, entries=resolved.entries
+    )
+    past = await restore(gateway, replace(call, http=http), sent, conversation=conversation)
+    request = as_functions(service, past.request, resolved.entries)  # now their makers are known
     routed = RoutedRequest(
         call=call,
         stored=stored,
         service=service,
         parsed=parsed,
         request=request,
-        turns=turns,
+        turns=past.turns,
         resolved=resolved,
         requested_level=level,
-        envelopes=envelopes,
-        withheld=withheld,
+        envelopes=past.envelopes,
+        withheld=past.withheld,
         is_wrapped=is_wrapped,
         purpose=purpose,
+        unread=past.unread,
+        conversation=past.conversation,
     )
     _check_presets(routed)
     if routed.is_limited:
@@ -264,8 +329,7 @@ def _leave_out_unknown(routed: RoutedRequest) -> RoutedRequest:
 
     Raises PermissionDenied if no other is left: a cap must not fail open.
     """
-    holders = (routed.resolved.route, routed.call.requester.key)
-    bounds = any(each is not None and each.thinking.binds for each in holders)
+    bounds = any(each.thinking.binds for each in routed.holders)
     if not bounds or not any(map(is_unknown, routed.resolved.entries)):
         return routed
     known = tuple(entry for entry in routed.resolved.entries if not is_unknown(entry))
@@ -297,27 +361,84 @@ def _check_presets(routed: RoutedRequest) -> None:
         raise PermissionDenied(message, status=403)
 
 
-async def restore(
-    gateway: GatewayContext, call: ClientRequest, request: Request
-) -> tuple[Request, tuple[ClientTurn, ...], ClientEnvelopes, tuple[str, ...]]:
-    """Return the request with its answers restored (envelopes, answer cache), and those as sent.
+async def read_history(
+    gateway: GatewayContext, routed: RoutedRequest, found: Mapping[str, bytes]
+) -> RoutedRequest:
+    """Return the request with answers restored that the shared state knew."""
+    unread = routed.unread
+    if unread is None or not found:
+        return routed
+    past = await restore(
+        gateway,
+        replace(routed.call, http=unread.http),
+        unread.request,
+        found,
+        conversation=routed.conversation,
+    )
+    return replace(
+        routed,
+        request=as_functions(routed.service, past.request, routed.resolved.entries),
+        turns=past.turns,
+        envelopes=past.envelopes,
+        withheld=past.withheld,
+        unread=None,
+        conversation=past.conversation,
+    )
 
-    Also returns the client's envelopes, for the answer, and the answers whose signatures are
-    withheld.
+
+class RestoredRequest(Struct, frozen=True):
+    """A request with its answers restored; ``turns`` are the answers as sent.
+
+    ``envelopes`` are those of the client, for the answer. ``withheld``, ``unread`` and
+    ``conversation`` are as in a routed request.
+    """
+
+    request: Request
+    turns: tuple[ClientTurn, ...]
+    envelopes: ClientEnvelopes
+    withheld: tuple[str, ...]
+    unread: UnreadHistory | None
+    conversation: Conversation | None
+
+
+async def restore(
+    gateway: GatewayContext,
+    call: ClientRequest,
+    request: Request,
+    found: Mapping[str, bytes] | None = None,
+    *,
+    conversation: Conversation | None = None,
+) -> RestoredRequest:
+    """Return the request with its answers restored, from envelopes and the answer cache.
+
+    Of the cache, what this process knows and what was ``found`` in the shared state.
     """
     client = call.requester.id
     envelopes = await gateway.envelopes.make_envelopes(client, call.http.body)
-    turns = split_turns(request.messages)
-    keys = cache_keys(request, client=client, turns=turns)
-    found = await gateway.memory.get(keys) if keys else {}
+    memo = gateway.conversations
+    turns = split_turns(request.messages, memo)
+    keys = cache_keys(request, client=client, turns=turns, memo=memo)
+    if conversation is not None:
+        keys += conversation.keys.values()
+    known = {**gateway.memory.find_known(keys), **(found or {})} if keys else {}
+    await give_way(call.http.body)
+    if conversation is not None:
+        conversation = conversation.with_found(known)
     withheld: list[str] = []
     restored = restore_history(
         request,
         call.client_dialect,
         client=client,
-        found=found,
+        found=known,
         open_envelope=envelopes.open,
         turns=turns,
         withheld=withheld,
+        known=KnownAnswers(memo, call.client_dialect, envelopes.key),
     )
-    return restored, tuple(turns), envelopes, tuple(withheld)
+    missing = tuple(key for key in keys if key not in known)
+    unread = None
+    if missing:
+        last = tuple(cache_keys(request, client=client, turns=turns[-1:]))
+        newest = () if known.keys() & set(last) else last
+        unread = UnreadHistory(missing, call.http, request, newest, bool(known))
+    return RestoredRequest(restored, tuple(turns), envelopes, tuple(withheld), unread, conversation)

@@ -6,7 +6,6 @@ from ...canon import HttpRequest, HttpResponse, Json
 from ...dialects import NAMES, Service, StoredCall, get_dialect
 from ...errors import PonderoError, UsageError
 from ...exchange import Exchange, find_emulator, list_keys
-from ...store import load_catalog
 from ..answers.key_filter import KeyFilter
 from ..answers.model_name import ModelRenamer, rename_model
 from ..answers.response_writer import ResponseWriter
@@ -69,8 +68,8 @@ def _reject(service: Service[Json], call: StoredCall) -> HttpResponse:
 def _make_exchange(gateway: GatewayContext, home: StoredHome) -> Exchange | None:
     """Return a request to the model that gave an id; None if it is not served any more."""
     try:
-        entry = load_catalog().entry(home.entry)
-        url, key = gateway.address(entry.provider)
+        entry = gateway.routing.find_entry(home.entry)
+        url, key = gateway.address(entry.provider, entry.deployment)
     except UsageError:
         return None
     emulator = find_emulator(gateway.transport, entry.provider, url)

@@ -4,15 +4,17 @@ All clients of a gateway share one account at the provider, which would hand any
 of the others.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping
 from hashlib import blake2b
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from ...catalog import ModelEntry
 from ...dialects import Rejected, StoredId, StoredIds
 from ...errors import PermissionDenied
 from ...exchange import Exchange
+from ..deployments.stored_homes import stay_at_home
 from ..levels.stated_depth import find_last_level
 from ..server.context import GatewayContext
 from .portability import is_same_dialect
@@ -24,11 +26,25 @@ _GATEWAY = b"gateway"
 _UNKNOWN = b""  # the level of a conversation that began elsewhere
 
 
-async def check_stored_ids(gateway: GatewayContext, routed: RoutedRequest) -> RoutedRequest:
+def begin_owners(
+    gateway: GatewayContext, routed: RoutedRequest
+) -> Awaitable[dict[str, bytes]] | None:
+    """Begin to read whose the ids in a request are; None if this process knows it."""
+    owners, homes = _list_record_keys(routed)
+    keys = [*owners, *homes]
+    return gateway.shared.owners.begin(keys) if keys else None
+
+
+async def check_stored_ids(
+    gateway: GatewayContext,
+    routed: RoutedRequest,
+    reading: Awaitable[dict[str, bytes]] | None = None,
+) -> RoutedRequest:
     """Reject ids that are not the client's, or that no model of the route can know.
 
-    Returns the request with the level that the stored conversation has set for itself. Raises
-    Rejected, PermissionDenied and BadParameter.
+    ``reading``: the owners, if ``begin_owners`` has begun to read them. Returns the request with
+    the level that the stored conversation has set for itself. Raises Rejected, PermissionDenied
+    and BadParameter.
     """
     rules, found = routed.service.stored_ids, routed.stored.named
     if rules is None or not found:
@@ -39,7 +55,9 @@ async def check_stored_ids(gateway: GatewayContext, routed: RoutedRequest) -> Ro
     if not any(entry.provider.dialect == dialect for entry in routed.resolved.entries):
         return routed  # no other API is sent such an id
     key = routed.call.requester.key
-    records = await _load_records(gateway, found)
+    records, homes = await _load_records(gateway, routed, reading)
+    if homes:
+        routed = stay_at_home(gateway, routed, homes)
     if key is not None and not key.account_state:
         _check_owners(routed, rules, found, records)
     _check_prompts(routed, found)
@@ -98,11 +116,30 @@ def _is_plain(each: StoredId) -> bool:
     return each.may_be_dropped or each.is_shared or each.has_content
 
 
-async def _load_records(gateway: GatewayContext, found: Iterable[StoredId]) -> dict[str, bytes]:
-    """Return the clients whose answers gave these ids, and the levels that those ended with."""
-    keys = {_make_owner_key(each.id): each.id for each in found if not each.of_account}
-    owners = await gateway.shared.owners.get(keys) if keys else {}
-    return {keys[key]: owner for key, owner in owners.items()}
+def _list_record_keys(routed: RoutedRequest) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the keys of the owners of ids, and of their homes, if the models have several."""
+    ids = [each.id for each in routed.stored.named if not each.of_account]
+    homes = {_make_home_key(id): id for id in ids} if routed.conversation is not None else {}
+    return {make_owner_key(id): id for id in ids}, homes
+
+
+async def _load_records(
+    gateway: GatewayContext,
+    routed: RoutedRequest,
+    reading: Awaitable[dict[str, bytes]] | None,
+) -> tuple[dict[str, bytes], dict[str, str]]:
+    """Return the clients whose answers gave these ids, and the levels that those ended with.
+
+    Also the models that gave them, as routes name these.
+    """
+    owners, places = _list_record_keys(routed)
+    keys, stored = [*owners, *places], gateway.shared.owners
+    if reading is not None:
+        known = {**stored.find_known(keys), **await reading}
+    else:
+        known = await stored.get(keys) if keys else {}
+    homes = {places[key]: _read_home(home).entry for key, home in known.items() if key in places}
+    return {owners[key]: owner for key, owner in known.items() if key in owners}, homes
 
 
 class GivenIdRecorder:
@@ -122,7 +159,11 @@ class GivenIdRecorder:
         rules = routed.service.stored_ids
         has_levels = rules is not None and bool(rules.levels_at)
         level = _describe_level(routed, exchange) if has_levels else b""
-        forwards = rules is not None and rules.forward is not None and home is not None
+        # Of several deployments, only the one that gave an id knows it.
+        is_placed = rules is not None and home is not None and routed.conversation is not None
+        forwards = is_placed or (
+            rules is not None and rules.forward is not None and home is not None
+        )
         needed = (
             forwards
             or routed.call.requester.key is not None
@@ -165,10 +206,15 @@ class GivenIdRecorder:
         ids, self._ids = self._ids - self._recorded, set()
         if ids:
             self._recorded |= ids
-            records = {_make_owner_key(id): self._record for id in ids}
+            records = {make_owner_key(id): self._record for id in ids}
             if self._home is not None:
                 records |= {_make_home_key(id): self._home for id in ids}
             await gateway.shared.owners.put(records)
+
+
+def name_home(entry: ModelEntry) -> str:
+    """Return the name of a model that has what its answers' ids name, as routes name it."""
+    return f"{entry.deployment}:{entry.model}" if entry.deployment else entry.id
 
 
 class StoredHome(NamedTuple):
@@ -183,7 +229,11 @@ async def find_home(gateway: GatewayContext, id: str) -> StoredHome | None:
     """Return where a stored thing is; None if no answer gave its id."""
     key = _make_home_key(id)
     found = (await gateway.shared.owners.get([key])).get(key)
-    return None if found is None else StoredHome(*found.decode().split(_END.decode(), 2))
+    return None if found is None else _read_home(found)
+
+
+def _read_home(record: bytes) -> StoredHome:
+    return StoredHome(*record.decode().split(_END.decode(), 2))
 
 
 def _describe_level(routed: RoutedRequest, exchange: Exchange) -> bytes:
@@ -199,14 +249,16 @@ def _describe_level(routed: RoutedRequest, exchange: Exchange) -> bytes:
     return said + _END + _GATEWAY if is_ours else said
 
 
-def _make_owner_key(id: str) -> str:
-    return _digest(b"stored", id)
+def make_owner_key(id: str) -> str:
+    """Return the name of the record of who was given an id."""
+    return make_stored_key(b"stored", id)
 
 
 def _make_home_key(id: str) -> str:
-    return _digest(b"home", id)
+    return make_stored_key(b"home", id)
 
 
-def _digest(purpose: bytes, id: str) -> str:
+def make_stored_key(purpose: bytes, id: str) -> str:
+    """Return the name of a record about an id."""
     text = purpose + b"\0" + id.encode("utf-8", "surrogatepass")
     return blake2b(text, digest_size=18).hexdigest()

@@ -13,6 +13,7 @@ from ...exchange import estimate_tokens
 from ..server.context import GatewayContext, Requester
 from .attempt import make_attempt
 from .errors import add_response_headers, write_error
+from .hooked_request import show_to_hooks
 from .routed_request import ClientRequest, RoutedRequest, parse_and_route
 from .stored_ids import check_stored_ids
 
@@ -43,6 +44,8 @@ async def _count(
         call = msgspec.structs.replace(call, http=models.parse_count(call.http))
         routed = await parse_and_route(gateway, call, service)
         routed = await check_stored_ids(gateway, routed)
+        if gateway.hooks:  # the service reads the prompt to count it
+            routed = await show_to_hooks(gateway, routed)
     except (PonderoError, Rejected, RecursionError) as error:
         return write_error(error, call.client_dialect, service)
     tokens = await _ask_service(gateway, routed)

@@ -43,7 +43,7 @@ from ...exchange import (
     with_fields,
     with_list_headers,
 )
-from ...handoff import holds_other_kind
+from ...handoff import holds_other_account, holds_other_kind
 from ...thinking import Adjustment, Plan
 from ..answers.tapped_transport import TappedTransport
 from ..answers.thinking_filter import ThinkingFilter
@@ -122,6 +122,8 @@ def fits_unchanged(routed: RoutedRequest, target: ModelTarget) -> bool:
     entry, plan = target.entry, target.plan
     if holds_other_kind(routed.request.messages, target.emulator):
         return False  # a client kept what the emulator signed, and now a service is asked
+    if holds_other_account(routed.request.messages, entry.reads_of):
+        return False  # another account signed it, and this one's service would reject it
     if entry.inferred or is_asked_for(routed, entry):
         return True
     if not suits(routed, entry, plan):

@@ -11,12 +11,16 @@ from msgspec.structs import replace
 
 from ...asgi import Message, Receive, Send
 from ...canon import HttpRequest, HttpResponse
-from ...dialects import COMMON, NAMES, get_dialect
+from ...dialects import COMMON, NAMES, find_socket, get_dialect
+from ..admin.alert_watch import AlertWatch
 from ..admin.api import Admin
+from ..admin.api import write_error as write_admin_error
 from ..answers.response_writer import ResponseWriter
 from ..observability.observers import Observers
 from ..observability.receipt import make_id
 from ..observability.request_record import RequestRecord
+from ..requests.endpoint_call import answer_endpoint
+from ..requests.endpoint_match import match_endpoint
 from ..requests.errors import (
     SHUTDOWN,
     describe_reason,
@@ -29,19 +33,37 @@ from ..requests.pipeline import answer_request
 from ..requests.read_request import (
     BodyProblem,
     ClientLeft,
-    announces_body,
     read_head,
 )
+from ..requests.realtime import serve_realtime
 from ..requests.request_id import HEADER, name_request
-from ..requests.requester import AccessDenied, check_site, guess_dialect, identify
+from ..requests.requester import (
+    AccessDenied,
+    RequesterChange,
+    RequesterCheck,
+    check_site,
+    guess_dialect,
+    identify,
+    recognise_requester,
+)
 from ..requests.routed_request import ClientRequest
 from ..requests.stored_calls import answer_stored_call
 from ..requests.token_count import count_prompt
+from ..requests.upload_pass import find_uploader
+from ..sign_in.sign_in import SignIn
 from ..state.redis_link import SharedStateLost
 from .arrival import Arrival, find_head_problem
 from .context import GatewayContext, Requester
 from .readiness import Readiness
 from .rejections import Rejections
+from .sockets import (
+    MATCHERS,
+    SocketHandler,
+    SocketOpening,
+    find_handler,
+    run_handler,
+    write_as_response,
+)
 
 LOG = logging.getLogger("pondero.gateway")
 
@@ -61,6 +83,7 @@ REFRESH = 5.0
 _LOGGED = 200  # characters of a path
 _LEFT = 499  # as nginx writes it: the client was not there any more
 _CLOSING = 1.5  # seconds for the shared state: ending has a deadline
+MATCHERS.append((lambda path: find_socket(path) is not None, serve_realtime))
 _GREETINGS = ("/", "/api/hello")  # Claude Code looks there before its first request
 
 
@@ -73,10 +96,17 @@ class App:
         if self.seen.metrics is not None:
             self.seen.metrics.breakers = gateway.breakers.states
             gateway.dial_watch.told.append(self.seen.metrics.note_alarm)
+        self._alerts: AlertWatch | None = None
         if self.seen.webhook is not None:
-            gateway.dial_watch.told.append(self.seen.webhook.send)
+            ledger = self.seen.ledger
+            self._alerts = AlertWatch(
+                gateway,
+                self.seen.webhook.send,
+                is_ledger_away=lambda: ledger is not None and ledger.away,
+            )
         self.rejections: Rejections = Rejections(gateway)
-        self._admin = Admin(gateway)
+        self.sign_in: SignIn = SignIn(gateway, self.rejections)
+        self._admin = Admin(gateway, self.sign_in)
         self._readiness = Readiness(gateway, self.seen.ledger)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
@@ -84,14 +114,14 @@ class App:
         if scope["type"] == "lifespan":
             await self._run_lifespan(receive, send)
             return
-        if scope["type"] != "http":
-            await _reject_websocket(scope, receive, send)
-            return
-        writer = ResponseWriter(send)
+        is_socket = scope["type"] == "websocket"
+        if is_socket:
+            await receive()  # that it wants to connect
+        writer = ResponseWriter(write_as_response(send) if is_socket else send)
         head = read_head(scope)
         arrival = Arrival(make_id(self.gateway.now()), scope, head, receive, writer)
         try:
-            await self._serve(arrival)
+            await self._serve(arrival, SocketOpening(arrival, send) if is_socket else None)
         except ClientLeft:
             return
         except CancelledError:  # the server stops, or the client left
@@ -106,14 +136,19 @@ class App:
         """
         with suppress(SharedStateLost):
             await self.gateway.shared.look()
-        refreshing = ensure_future(self._refresh())
+        background = [ensure_future(self._refresh())]
+        if self._alerts is not None:
+            background.append(ensure_future(self._alerts.run()))
         while (await receive())["type"] != "lifespan.shutdown":
             await send({"type": "lifespan.startup.complete"})
-        refreshing.cancel()
+        for task in background:
+            task.cancel()
         await self.gateway.watch.wait_until_closed()  # cut streams write their last event
         self.rejections.close()
+        self.gateway.close_hooks()
         with suppress(TimeoutError):
             async with timeout(_CLOSING):
+                await self.sign_in.aclose()
                 await self.gateway.shared.aclose()
         await send({"type": "lifespan.shutdown.complete"})
 
@@ -132,13 +167,15 @@ class App:
             except Exception:
                 LOG.exception("the shared state could not be looked at")
 
-    async def _serve(self, arrival: Arrival) -> None:
+    async def _serve(self, arrival: Arrival, opening: SocketOpening | None = None) -> None:
         """Answer a request: whatever its head decides comes before its body is read."""
         head, writer = arrival.head, arrival.writer
         path = urlsplit(head.url).path
         try:
             if (problem := find_head_problem(arrival.scope)) is not None:
                 await self._reject(arrival, problem)
+            elif opening is not None and (handler := find_handler(path)) is not None:
+                await self._open_socket(opening, handler)
             elif self._admin.serves(path):
                 await self._serve_admin(arrival, path)
             elif (found := await self._find_public(head, path)) is not None:
@@ -182,26 +219,44 @@ class App:
             return await self._readiness.answer()
         return None
 
+    async def _open_socket(self, opening: SocketOpening, handler: SocketHandler) -> None:
+        requester = await identify(self.gateway, opening.head)
+        await run_handler(handler, opening, gateway=self.gateway, requester=requester)
+
     async def _serve_admin(self, arrival: Arrival, path: str) -> None:
-        await self._admin.check(arrival.head, path)
+        actor = await self._admin.check(arrival.head, path)
         try:
             http = await arrival.read_body(self.gateway.config.server.max_body)
         except BodyProblem as problem:
             await self._reject(arrival, AccessDenied(problem.status, str(problem)))
             return
         with self.gateway.watch.watch(arrival.writer, arrival.receive):
-            await self._admin.answer(http, path, arrival.writer)
+            await self._admin.answer(
+                http, path, arrival.writer, actor=actor, address=arrival.address
+            )
 
     async def _answer_with_key(self, arrival: Arrival, client_dialect: str | None) -> None:
         gateway, head, writer = self.gateway, arrival.head, arrival.writer
-        requester = await identify(gateway, head)
+        is_conversation = client_dialect is not None and head.method == "POST"
+        if is_conversation:
+            requester, keys = await recognise_requester(gateway, head)
+        else:
+            requester = await find_uploader(gateway, head) or await identify(gateway, head)
+            keys = None
         if self.seen.metrics is not None and urlsplit(head.url).path == "/metrics":
             _check_metrics_key(requester)
             await self._answer_unread(arrival, self.seen.metrics.page())
             return
+        if client_dialect is None or head.method != "POST":
+            match = match_endpoint(gateway.config, head)
+            if match is not None:
+                await answer_endpoint(gateway, arrival, match, requester)
+                return
         try:
             http = await arrival.read_body(gateway.config.server.max_body)
         except BodyProblem as problem:
+            with suppress(RequesterChange):
+                await RequesterCheck(gateway, head, requester, keys).finish()
             service = get_dialect(client_dialect or guess_dialect(head)).service()
             response = error_response(service, problem.status, str(problem))
             record = self._start_record(arrival, head, requester)
@@ -221,9 +276,13 @@ class App:
             record.finish()
             raise
         with gateway.watch.watch(writer, arrival.receive):
-            if client_dialect is not None and http.method == "POST":
+            if client_dialect is not None and is_conversation:
                 call = ClientRequest(
-                    id=arrival.id, client_dialect=client_dialect, http=http, requester=requester
+                    id=arrival.id,
+                    client_dialect=client_dialect,
+                    http=http,
+                    requester=requester,
+                    keys=keys,
                 )
                 await answer_request(gateway, call, writer)
             else:
@@ -296,7 +355,7 @@ class App:
         """Return the dialect of a request, and its rejection in the format of that API."""
         path = urlsplit(head.url).path
         if self._admin.serves(path):
-            return "", self._admin.write_error(status, message)
+            return "", write_admin_error(status, message)
         front = find_dialect(path) or guess_dialect(head)
         service = get_dialect(front).service()
         response = service.error(status, message, code=None, retry_after=wait)
@@ -308,10 +367,11 @@ class App:
         if (
             denied.status == 401
             and self._admin.serves(path)
+            and head.method in ("GET", "HEAD")
             and "authorization" not in head.headers
         ):
             # The console asks so whether it needs a key; no key was tried.
-            await self._answer_unread(arrival, self._admin.write_error(401, str(denied)))
+            await self._answer_unread(arrival, write_admin_error(401, str(denied)))
             return
         status, reason, wait = denied.status, str(denied), None
         if status == 401 and (wait := self.rejections.find_wait(arrival.address)) is not None:
@@ -320,18 +380,16 @@ class App:
         else:
             message = reason
         front, response = self._write_rejection(head, status, message, id=arrival.id, wait=wait)
-        self.rejections.note(
+        is_single = self.rejections.note(
             arrival.id, arrival.address, status, reason, front=front, key=denied.key
         )
+        if is_single:  # a client must not fill the audit log with rejections either
+            self._admin.record_denied(head, path, arrival.address, denied)
         await self._answer_unread(arrival, response)
 
     async def _answer_unread(self, arrival: Arrival, response: HttpResponse) -> None:
         """Answer without the body; if one was announced, the connection ends with the answer."""
-        if arrival.is_read or not announces_body(arrival.head):
-            await arrival.writer.whole(response)
-            return
-        closing = {**response.headers, "connection": "close"}
-        await arrival.writer.whole(replace(response, headers=closing), linger=arrival.skip_body)
+        await arrival.close_with(response)
 
 
 def _check_metrics_key(requester: Requester) -> None:
@@ -377,14 +435,3 @@ def write_not_found(http: HttpRequest) -> HttpResponse:
     advice = next((text for pattern, text in own.advice if pattern.search(path)), None)
     full = f"{message}: {advice}" if advice else message
     return error_response(service, 404, full, code=own.error_code)
-
-
-async def _reject_websocket(scope: Message, receive: Receive, send: Send) -> None:
-    if scope["type"] == "websocket":
-        await receive()
-        if "websocket.http.response" in scope.get("extensions", {}):
-            start = {"type": "websocket.http.response.start", "status": 426, "headers": []}
-            await send(start)
-            await send({"type": "websocket.http.response.body", "body": _UPGRADE.body})
-        else:
-            await send({"type": "websocket.close", "code": 1002})

@@ -1,9 +1,18 @@
 """A request whose head has arrived, and whose body is read only if its head allows it."""
 
+from msgspec.structs import replace
+
 from ...asgi import Message, Receive
-from ...canon import HttpRequest
+from ...canon import HttpRequest, HttpResponse
 from ..answers.response_writer import ResponseWriter
-from ..requests.read_request import LONGEST_NAME, PROBLEM, BodyProblem, read_body, skip_body
+from ..requests.read_request import (
+    LONGEST_NAME,
+    PROBLEM,
+    BodyProblem,
+    announces_body,
+    read_body,
+    skip_body,
+)
 from ..requests.requester import AccessDenied
 from .limits import HEAD_BYTES, HEAD_LINES
 
@@ -31,16 +40,24 @@ class Arrival:
 
     async def read_body(self, limit: int) -> HttpRequest:
         """Return the request with its body; raises BodyProblem and ClientLeft."""
-        http = await read_body(self.head, self._receive, limit)
+        http = await read_body(self.head, self.receive_body, limit)
         self.is_read = True
         return http
 
-    async def _receive(self) -> Message:
+    async def receive_body(self) -> Message:
         """Return the next message; raises BodyProblem if the server could not read the body."""
         message = await self.receive()
         if (problem := self.scope.get(PROBLEM)) is not None:
             raise BodyProblem(*problem)
         return message
+
+    async def close_with(self, response: HttpResponse) -> None:
+        """Answer without the rest of the body; if there is one, the connection ends with it."""
+        if self.is_read or not announces_body(self.head):
+            await self.writer.whole(response)
+            return
+        closing = {**response.headers, "connection": "close"}
+        await self.writer.whole(replace(response, headers=closing), linger=self.skip_body)
 
     async def skip_body(self) -> None:
         """Read on for a moment: closing a connection with unread bytes destroys the answer."""

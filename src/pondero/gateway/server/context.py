@@ -1,7 +1,8 @@
 """What all requests of a process share; ``reconfigure`` leaves routed requests their route."""
 
 import logging
-from collections.abc import Sequence
+from asyncio import sleep
+from collections.abc import Awaitable, Sequence
 from random import random
 from time import time
 from typing import ClassVar
@@ -27,16 +28,23 @@ from ...handoff import Rejection
 from ...store import load_catalog
 from ...transport import AsyncSigningTransport
 from ..answers.response_writer import ClientWatch
-from ..config.model import GatewayConfig, GatewayKey, GatewayRoute
+from ..config.model import GatewayConfig, GatewayGroup, GatewayKey, GatewayRoute
 from ..config.routing import Routing
 from ..config.secrets import find_provider_key, find_provider_url
+from ..deployments.accounts import Accounts, ModelTurn
+from ..deployments.conversation import Conversation
+from ..hooks.bounded_call import BoundedHook
+from ..hooks.loader import load_hooks
+from ..observability.audit_log import AuditLog
 from ..observability.dial_watch import DialWatch
+from ..observability.error_watch import ErrorWatch
 from ..observability.feed import Feed
 from ..observability.ledger_database import LedgerDatabase
 from ..observability.log_redaction import redact_log
 from ..observability.receipt import Observer, Receipt
 from ..quotas.usage_counter import UsageCounter
 from ..state.answer_cache import AnswerCache
+from ..state.conversation_memo import REMEMBERED_SHARE, ConversationMemo
 from ..state.envelope_secrets import LOCAL, EnvelopeSecrets
 from ..state.keys import KeyRing
 from ..state.shared_state import BreakerStore, SharedState, make_shared_state
@@ -49,7 +57,7 @@ _USUAL = GatewayRoute(match="*", to=("*",))
 
 
 class Requester(Struct, frozen=True):
-    """Who sends a request; ``key`` has the rules.
+    """Who sends a request; ``key`` and its ``group`` have the rules.
 
     ``id`` separates what belongs to clients: cached answers, envelopes, stored ids. It is that of
     the key, not its name, which another key may get later.
@@ -57,6 +65,7 @@ class Requester(Struct, frozen=True):
 
     id: str = LOCAL
     key: GatewayKey | None = None
+    group: GatewayGroup | None = None
 
     @property
     def name(self) -> str:
@@ -77,27 +86,48 @@ class GatewayContext:
         ledger: LedgerDatabase | None = None,
         save_begun: Observer | None = None,
         timeouts: Timeouts | None = None,
+        audit: AuditLog | None = None,
     ) -> None:
         redact_log()
         self.shared: SharedState = shared or make_shared_state(config.server)
         self.config: GatewayConfig = config
         self.routing: Routing = Routing(config, load_catalog())
+        self.hooks: tuple[BoundedHook, ...] = load_hooks(config)
+        self._retired_hooks: tuple[BoundedHook, ...] = ()
         self.transport = transport
         self.state: UsageCounter = self.shared.state
         self.memory: AnswerCache = self.shared.memory
+        self.conversations: ConversationMemo = ConversationMemo(
+            config.server.answer_cache_bytes // REMEMBERED_SHARE
+        )
         self.envelopes: EnvelopeSecrets = EnvelopeSecrets(
             lambda: self.config.server, self.shared.secrets
         )
         self.breakers: BreakerStore = self.shared.breakers
-        self.keys: KeyRing = KeyRing(lambda: self.config.keys, self.shared.keys)
+        self.accounts: Accounts = Accounts(
+            lambda: self.now(),  # noqa: PLW0108 - a test may set another clock
+            lambda: self.jitter(),  # noqa: PLW0108 - and other dice
+            self.breakers,
+        )
+        self.accounts.configure(config.deployments)
+        self.keys: KeyRing = KeyRing(
+            lambda: self.config.keys,
+            self.shared.keys,
+            has_group=lambda name: self.config.find_group(name) is not None,
+        )
         self.watch: ClientWatch = ClientWatch()
         self.feed: Feed = Feed()
         self.dial_watch: DialWatch = DialWatch()
+        self.error_watch: ErrorWatch = ErrorWatch()
+        self.spent: dict[str, float] = {}
+        """When a budget last had no room for a request, by the name of its quota."""
         self.ledger = ledger
+        self.audit: AuditLog = audit or AuditLog()
         self.save_begun = save_begun
         self.observers: tuple[Observer, ...] = (
             self.feed.note,
             self.dial_watch.note,
+            self.error_watch.note,
             *observers,
         )
         self.timeouts: Timeouts = timeouts or Timeouts()
@@ -105,9 +135,18 @@ class GatewayContext:
 
     def reconfigure(self, config: GatewayConfig) -> None:
         """Use another configuration from the next request on."""
+        if config.hooks != self.config.hooks:  # requests that have begun keep the hooks they have
+            self._retired_hooks += self.hooks
+            self.hooks = load_hooks(config)
         self.routing = Routing(config, load_catalog())
         self.config = config
+        self.accounts.configure(config.deployments)
         self.envelopes.forget()
+
+    def close_hooks(self) -> None:
+        """End all hooks, also those of earlier configurations."""
+        for hook in (*self.hooks, *self._retired_hooks):
+            hook.close()
 
     def sort_models(
         self, entries: Sequence[ModelEntry], messages: Sequence[Message]
@@ -117,13 +156,27 @@ class GatewayContext:
             return list(entries)
         return sorted(entries, key=lambda entry: not gave_last_answer(entry, messages))
 
-    def address(self, provider: Provider) -> tuple[str, str | None]:
-        """Return a provider's address and key; raises MissingKey."""
+    def order_models(
+        self,
+        route: GatewayRoute | None,
+        entries: Sequence[ModelEntry],
+        messages: Sequence[Message],
+        conversation: Conversation | None,
+    ) -> list[ModelTurn]:
+        """Return the models in the order to ask them, with the deployments of each balanced."""
+        ordered = self.sort_models(entries, messages)
+        if conversation is None:
+            return list(map(ModelTurn, ordered))
+        conversation = conversation.with_last(messages)
+        balance = (route or _USUAL).balance
+        return self.accounts.order(ordered, balance, conversation, counter=self.state)
+
+    def address(self, provider: Provider, deployment: str = "") -> tuple[str, str | None]:
+        """Return the address and key of a provider, or of its deployment; raises UsageError."""
         needed = self.transport.needs_key
         config = self.config
-        return find_provider_url(config, provider, needed=needed), find_provider_key(
-            config, provider, needed=needed
-        )
+        url = find_provider_url(config, provider, deployment=deployment, needed=needed)
+        return url, find_provider_key(config, provider, deployment=deployment, needed=needed)
 
     def transport_for(self, exchange: Exchange) -> AsyncTransport:
         """Return the transport of an exchange, which signs requests if it must."""
@@ -157,6 +210,7 @@ class GatewayContext:
 
     jitter: "ClassVar[staticmethod[[], float]]" = staticmethod(random)
     now: "ClassVar[staticmethod[[], float]]" = staticmethod(time)
+    sleep: "ClassVar[staticmethod[[float], Awaitable[None]]]" = staticmethod(sleep)
 
     @property
     def refusals(self) -> tuple[Rejection, ...]:

@@ -17,7 +17,10 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from ...canon import HttpRequest, HttpResponse
 from ..requests.read_request import PROBLEM
-from .limits import HEAD_BYTES, HEAD_LINES, HEAD_SECONDS, PIPELINED, READ_RATE, READ_SECONDS
+from .limits import HEAD_BYTES, HEAD_LINES, HEAD_SECONDS, PIPELINED
+from .reading_deadline import ReadingDeadline
+from .socket_protocol import SocketProtocol, make_request
+from .sockets import has_socket
 
 _SWEEP = 1.0  # seconds between two looks at the deadlines of all connections
 _AT_ONCE = 20  # connections that end in one look, which others wait for
@@ -85,7 +88,8 @@ class _LimitedProtocol(HttpToolsProtocol):
         self._target_piece = b""  # the part of it in this piece
         self._is_upgrade = False  # whether the parser expects another protocol after this head
         self._owed_since: float | None = None  # since when the client owes a head
-        self._unread: tuple[float, int] | None = None  # when the answers stuck, and their bytes
+        self._reading = ReadingDeadline()
+        self._socket: SocketProtocol | None = None  # who reads on after this head
         self._problem: tuple[int, str] | None = None
         self._dismissed = False
         self._ignored = 0
@@ -115,6 +119,8 @@ class _LimitedProtocol(HttpToolsProtocol):
             # A head that began inside of a piece is counted by its lines alone, until the next.
             self._size = 0 if self._went_on else self._size + took
             begin += took
+        if self._socket is not None:
+            self._socket.data_received(data[begin:])
 
     def _feed(self, piece: bytes) -> int:
         """Give the parser a piece; return how many bytes it took."""
@@ -124,7 +130,8 @@ class _LimitedProtocol(HttpToolsProtocol):
             self.parser.feed_data(piece)
         except httptools.HttpParserUpgrade as stopped:
             if self._is_upgrade:
-                self._ignore_upgrade()
+                if not self._open_socket():
+                    self._ignore_upgrade()
                 return int(stopped.args[0])
         except httptools.HttpParserError:
             self._look_for_target(piece)
@@ -139,6 +146,28 @@ class _LimitedProtocol(HttpToolsProtocol):
         if self.url and not self._has_target:
             begins = piece.rfind(self._target_piece) if self._target_piece else -1
             self._has_target = piece.rfind(b"\n") > begins or not self._target_piece
+
+    def _open_socket(self) -> bool:
+        """Hand the connection over to the protocol of a WebSocket, if there is one at this path."""
+        if not self._should_upgrade() or self._is_answering():
+            return False
+        if not self.url.startswith(b"/"):
+            self._use_authority()
+        if not has_socket(self.url.partition(b"?")[0].decode("latin-1")):
+            return False
+        method, version = self.parser.get_method(), self.parser.get_http_version()
+        request = make_request(self.url, self.headers)
+        if request is None or (method, version) != (b"GET", "1.1"):
+            return False
+        self.connections.discard(self)
+        self._socket = SocketProtocol(self.config, self.server_state, self.app_state)
+        self._socket.connection_made(self.transport)
+        self.transport.set_protocol(self._socket)
+        self._socket.open(request)
+        return True
+
+    def _should_upgrade_to_ws(self) -> bool:
+        return True
 
     def _ignore_upgrade(self) -> None:
         """Read the request again without its wish for another protocol (RFC 9110, 7.8).
@@ -262,7 +291,7 @@ class _LimitedProtocol(HttpToolsProtocol):
         raise NotImplementedError
 
     def _is_over(self) -> bool:
-        return self._dismissed or self.transport.is_closing()
+        return self._dismissed or self._socket is not None or self.transport.is_closing()
 
     def _is_answering(self) -> bool:
         cycle: Any = self.cycle  # None before the first request
@@ -277,7 +306,7 @@ class _LimitedProtocol(HttpToolsProtocol):
 
     def resume_writing(self) -> None:
         """Note that the client reads."""
-        self._unread = None
+        self._reading.reset()
         super().resume_writing()
 
     def check_deadlines(self, now: float) -> bool:
@@ -298,23 +327,7 @@ class _LimitedProtocol(HttpToolsProtocol):
         return True
 
     def _check_reading(self, now: float) -> bool:
-        """Abort a connection whose answers do not get away.
-
-        Nothing is written while the transport has too much or is about to close, so the bytes that
-        wait only become fewer, and a connection that is closed ends when they are gone.
-        """
-        stuck = self.flow.write_paused or self.transport.is_closing()
-        size = self.transport.get_write_buffer_size() if stuck else 0
-        if not size:
-            self._unread = None
-        elif self._unread is None:
-            self._unread = (now, size)
-        elif now - self._unread[0] >= READ_SECONDS:
-            if self._unread[1] - size < READ_SECONDS * READ_RATE:
-                self.transport.abort()
-                return True
-            self._unread = (now, size)
-        return False
+        return self._reading.check(self.transport, now, paused=self.flow.write_paused)
 
 
 def _omit_upgrade(value: bytes) -> bytes:

@@ -10,6 +10,7 @@ from ...errors import StoreError
 from ..observability.ledger import Ledger
 from ..state.redis_link import SharedStateLost
 from .context import GatewayContext
+from .usable_models import has_usable_model
 
 _JSON = {"content-type": "application/json", "cache-control": "no-store"}
 _FRESH = 1.0  # second for which an answer is given again: anybody may ask
@@ -24,14 +25,14 @@ class Report(Struct, frozen=True, omit_defaults=True, tag_field="status", tag="r
 
 
 class BadReport(Report, frozen=True, tag="not ready"):
-    """What is ``away``: ``state``, ``ledger``; ``draining``: the gateway is about to end."""
+    """What is ``away``: ``state``, ``ledger``, ``deployments``; ``draining``: it will end soon."""
 
     away: tuple[str, ...] = ()
     draining: bool = False
 
 
 class Readiness:
-    """Asks the shared state and the ledger, at most once a second."""
+    """Asks the shared state, the ledger and the breakers, at most once a second."""
 
     def __init__(self, gateway: GatewayContext, ledger: Ledger | None) -> None:
         self._gateway = gateway
@@ -40,10 +41,14 @@ class Readiness:
         self._until = 0.0
 
     async def answer(self) -> HttpResponse:
-        """Return 200, or 503 that says which of the two is away, and nothing else about them."""
+        """Return 200, or 503 that says which of them is away, and nothing else about them."""
         if monotonic() >= self._until:
             self._until = monotonic() + _FRESH  # others who ask meanwhile get the last answer
-            probes = {"state": self._is_state_there, "ledger": self._is_ledger_there}
+            probes = {
+                "state": self._is_state_there,
+                "ledger": self._is_ledger_there,
+                "deployments": self._is_model_there,
+            }
             self._away = tuple([name for name, probe in probes.items() if not await probe()])
             self._until = monotonic() + _FRESH
         draining = self._gateway.feed.is_over()
@@ -70,3 +75,10 @@ class Readiness:
         except (StoreError, TimeoutError):
             return False
         return not self._ledger.away
+
+    async def _is_model_there(self) -> bool:
+        """Return whether at least one model can be asked now."""
+        try:
+            return await wait_for(to_thread(has_usable_model, self._gateway), _PATIENCE)
+        except TimeoutError:  # a keyring that asks its user
+            return False

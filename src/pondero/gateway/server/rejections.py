@@ -60,8 +60,8 @@ class Rejections:
 
     def note(
         self, id: str, address: str, status: int, reason: str, *, front: str = "", key: str = ""
-    ) -> None:
-        """Record a rejection, alone or together with others of its address."""
+    ) -> bool:
+        """Record a rejection; return whether alone, not together with others of its address."""
         group = group_address(address)
         window = self._find_window(group)
         window.count += 1
@@ -80,7 +80,7 @@ class Rejections:
         if window.count <= PER_ADDRESS and self._all.count < IN_ALL:
             self._all.count += 1
             self._gateway.notify_observers(receipt)
-            return
+            return True
         window.unrecorded += 1
         window.last = receipt
         self._unrecorded += 1
@@ -90,6 +90,7 @@ class Rejections:
             self._saving = get_running_loop().call_later(SAVED, self._save_again)
         if self._timer is None:
             self._timer = get_running_loop().call_later(_MINUTE, self._write_ended)
+        return False
 
     def close(self) -> None:
         """Record what was counted so far."""

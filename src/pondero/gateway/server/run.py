@@ -20,11 +20,13 @@ from ...errors import MissingExtra, PonderoError
 from ...exchange import AsyncTransport
 from ...extras import install_hint
 from ...store import load_catalog
+from ..admin.command_audit import record_reload
 from ..config.checks import check_start
 from ..config.model import GatewayConfig
 from ..config.reader import reload_config
 from ..config.routing import Routing
 from ..config.secrets import forget
+from ..observability.audit_log import AuditLog
 from ..observability.ledger_database import LedgerDatabase
 from ..observability.observers import Observers, open_observers
 from ..observability.receipt import Observer
@@ -126,6 +128,7 @@ def _serve_process(
             shared=shared,
             ledger=ledger,
             save_begun=seen.ledger.save_begun if seen.ledger is not None else None,
+            audit=AuditLog(seen.ledger.note_audit if seen.ledger is not None else None),
         )
         if hasattr(signal, "SIGHUP"):
             signal.signal(signal.SIGHUP, lambda *_: _reload(gateway))
@@ -183,21 +186,29 @@ class _Shutdown:
 def _reload(gateway: GatewayContext) -> None:
     """Reload the configuration; an invalid one is logged and the old one stays."""
     forget()
-    new = _load_newest(gateway.config, gateway.transport)
-    if new is not gateway.config:
+    old = gateway.config
+    new, problem = _load_newest(old, gateway.transport)
+    if new is not old:
         gateway.reconfigure(new)
         LOG.info("the configuration was read again")
+    # In a thread: the signal may have come while this one holds the lock of the journal.
+    Thread(
+        target=record_reload, args=(gateway.audit, old, new), kwargs={"problem": problem}
+    ).start()
 
 
-def _load_newest(config: GatewayConfig, transport: AsyncTransport | None) -> GatewayConfig:
+def _load_newest(
+    config: GatewayConfig, transport: AsyncTransport | None
+) -> tuple[GatewayConfig, str | None]:
+    """Return the configuration as it is now, or the old one and why the new one is not used."""
     try:
         offline = _is_offline(transport)
         new = reload_config(config, load_catalog(), offline=offline)
         check_start(new, Routing(new, load_catalog()), offline=offline)
     except PonderoError as error:
         LOG.error("the configuration stays as it was: %s", error)  # noqa: TRY400 - no traceback
-        return config
-    return new
+        return config, str(error)
+    return new, None
 
 
 def _is_offline(transport: AsyncTransport | None) -> bool:
@@ -217,7 +228,7 @@ def _run_workers(
 
     def work(*, changed: bool) -> None:
         shutdown = _Shutdown(patience)
-        newest = _load_newest(config, transport) if changed else config
+        newest = _load_newest(config, transport)[0] if changed else config
         _serve_process(newest, bound, transport, observers, shutdown)
 
     Workers(config.server.workers, work, forget_process, patience=patience + _KILLED).run()
@@ -255,7 +266,9 @@ def _make_server(gateway: GatewayContext, seen: Observers | None = None) -> Any:
         log_level="critical",
         access_log=False,
         lifespan="on",
-        ws="none",
+        ws="none",  # the protocol opens WebSockets itself
+        ws_max_size=gateway.config.server.max_body,
+        ws_per_message_deflate=False,  # messages that unpack cost memory, and agents send text once
         proxy_headers=False,
         timeout_graceful_shutdown=round(gateway.config.server.drain_seconds),
         server_header=False,

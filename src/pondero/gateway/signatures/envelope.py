@@ -13,7 +13,7 @@ Its length tells no more of the thinking than the token counts do, so it may be 
 import re
 import zlib
 from base64 import b64decode, b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -48,6 +48,7 @@ _ESCAPED = re.compile(
 # Maximum inflated size: a few kilobytes of deflate can contain gigabytes of zeros.
 _RATIO = 64
 _LEAST = 1 << 16
+_SMALL_MEMORY = 5  # of zlib, for a value that is shorter than its usual window
 
 
 class EnvelopeThinking(Struct, frozen=True, omit_defaults=True, tag="thinking", tag_field="is"):
@@ -146,6 +147,11 @@ class ClientEnvelopes:
         self._client = client
         self._accepts_plain = accepts_plain
 
+    @property
+    def key(self) -> Hashable:
+        """Return what decides which envelopes open, and to what; equal keys open the same."""
+        return self._cipher, self._client, self._accepts_plain
+
     def pack(self, envelope: Envelope) -> str:
         """Return an envelope as text, the same every time."""
         value = dump_json(envelope).encode()
@@ -231,7 +237,10 @@ def iter_strings(value: Json) -> Iterator[str]:
 
 
 def _deflate(value: bytes, level: int) -> bytes:
-    deflate = zlib.compressobj(level, wbits=-zlib.MAX_WBITS)
+    # The usual window takes 256 KiB to prepare, which is most of the work for a short value.
+    window = min(zlib.MAX_WBITS, max(9, len(value).bit_length()))
+    memory = zlib.DEF_MEM_LEVEL if window == zlib.MAX_WBITS else _SMALL_MEMORY
+    deflate = zlib.compressobj(level, wbits=-window, memLevel=memory)
     return deflate.compress(value) + deflate.flush()
 
 

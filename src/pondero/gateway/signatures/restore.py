@@ -26,6 +26,7 @@ from ...canon import (
     load_json,
 )
 from ..state.answer_cache import CachedAnswer
+from ..state.conversation_memo import ConversationMemo
 from .client_parts import ClientPart, OpenEnvelope, open_parts, split_answers
 from .envelope import (
     EnvelopeCall,
@@ -36,22 +37,29 @@ from .envelope import (
     iter_envelopes,
     iter_strings,
 )
+from .known_answers import KnownAnswers, RestoredTurn, recall_keys
 from .turns import ClientTurn, make_call_key, make_turn, make_turn_key, same_call, split_turns
 
 _PROOF = 64  # characters; every service's signature is longer, and every id shorter
 
 
 def cache_keys(
-    request: Request, *, client: str, turns: Sequence[ClientTurn] | None = None
+    request: Request,
+    *,
+    client: str,
+    turns: Sequence[ClientTurn] | None = None,
+    memo: ConversationMemo | None = None,
 ) -> list[str]:
     """Return the keys under which the answers in a request may be cached.
 
-    ``turns``, here and below: those of the request, for callers that have them already.
+    ``turns``, here and below: those of the request, for callers that have them already. ``memo``:
+    what is known of its messages since earlier requests.
     """
     keys: list[str] = []
     for turn in split_turns(request.messages) if turns is None else turns:
-        keys += (make_call_key(call.id, client=client) for call in turn.calls if not call.minted)
-        keys.append(make_turn_key(turn, client=client))
+        found = recall_keys(turn, client, memo)
+        keys += (key for call, key in zip(turn.calls, found, strict=False) if not call.minted)
+        keys.append(found[-1])
     return keys
 
 
@@ -86,13 +94,16 @@ def restore_history(
     open_envelope: OpenEnvelope,
     turns: Sequence[ClientTurn] | None = None,
     withheld: list[str] | None = None,
+    known: KnownAnswers | None = None,
 ) -> Request:
     """Return a request with known answers restored; ``found``: values of ``cache_keys``.
 
     No envelope is left in it: one that does not open counts as none. ``withheld`` gets the answers
-    whose envelopes a client put into another answer, where they do not count.
+    whose envelopes a client put into another answer, where they do not count. ``known``: what was
+    restored for earlier requests.
     """
     restorer = _Restorer(client_dialect, client, found, open_envelope)
+    restorer.known = known
     following = iter(split_turns(request.messages) if turns is None else turns)
     messages: list[Message] = []
     before = ""
@@ -125,23 +136,26 @@ class _Restorer:
         self._open: defaultdict[str, int] = defaultdict(int)  # calls without a result
         self._answered: set[str] = set()
         self.withheld: list[str] = []
+        self.known: KnownAnswers | None = None
 
     # -- the user's --------------------------------------------------------------------------------
 
     def restore_message(self, message: Message) -> Iterator[Message]:
         """Yield a message that is not the assistant's."""
-        yield from _replace_parts(message, self._iter_parts)
+        ids = tuple([part.call_id for part in message.parts if isinstance(part, ToolResult)])
+        own = tuple(map(self._take_result, ids))
+        if self.known is None:
+            yield from _put_results(message, own)
+        else:
+            yield from self.known.put_results(message, own, _put_results)
 
-    def _iter_parts(self, part: Part) -> Iterator[Part]:
-        if not isinstance(part, ToolResult):
-            yield from _drop_envelopes(part)
-            return
-        id = part.call_id
+    def _take_result(self, id: str) -> str | None:
+        """Return the model's id for a result; None if the client sent it before."""
         if not self._open[id] and id in self._answered:
-            return  # the client sent this result twice
+            return None
         self._open[id] -= 1
         self._answered.add(id)
-        yield replace(part, call_id=self._own[id]) if id in self._own else part
+        return self._own.get(id, id)
 
     # -- the assistant's ---------------------------------------------------------------------------
 
@@ -150,6 +164,22 @@ class _Restorer:
         for call in turn.calls:
             self._open[call.id] = 1
             self._own.pop(call.id, None)
+        if self.known is None:
+            yield from self._restore_answers(turn)
+            return
+        restored = self.known.find(turn, self._client, self._found)
+        if restored is None:
+            own, withheld = self._own, self.withheld
+            self._own, self.withheld = {}, []
+            messages = tuple(self._restore_answers(turn))
+            restored = RestoredTurn(messages, self._own, tuple(self.withheld))
+            self._own, self.withheld = own, withheld
+            self.known.keep(turn, self._client, self._found, restored)
+        self._own |= restored.own
+        self.withheld += restored.withheld
+        yield from restored.messages
+
+    def _restore_answers(self, turn: ClientTurn) -> Iterator[Message]:
         sent_parts = open_parts(turn.parts, self._open_envelope)
         self.withheld += (answer for each in sent_parts for answer in each.withheld)
         answers = split_answers(sent_parts)
@@ -217,6 +247,19 @@ class _Restorer:
         if not same_call(own, call):
             return None, None
         return replace(own, cache=call.cache), record.message.origin
+
+
+def _put_results(message: Message, own: Sequence[str | None]) -> Iterator[Message]:
+    """Yield a message of the user with these ids of results, without envelopes; None drops one."""
+    ids = iter(own)
+
+    def change(part: Part) -> Iterator[Part]:
+        if not isinstance(part, ToolResult):
+            yield from _drop_envelopes(part)
+        elif (id := next(ids)) is not None:
+            yield part if id == part.call_id else replace(part, call_id=id)
+
+    yield from _replace_parts(message, change)
 
 
 def _replace_parts(message: Message, change: Callable[[Part], Iterator[Part]]) -> Iterator[Message]:

@@ -10,6 +10,7 @@ from msgspec.json import Encoder
 from msgspec.structs import replace
 
 from ...canon import Json, Message, Part, Text, ToolCall, ToolResult
+from ..state.conversation_memo import ConversationMemo
 
 _STABLE = Encoder(order="deterministic")
 
@@ -18,15 +19,12 @@ class ClientTurn(Struct, frozen=True):
     """Consecutive assistant messages: some clients send one for each chunk of an answer.
 
     ``digest``: of text and calls, the user's text before, and how often the same occurred before.
+    ``calls``: the tool calls in order.
     """
 
     messages: tuple[Message, ...]
     digest: str
-
-    @property
-    def calls(self) -> tuple[ToolCall, ...]:
-        """Return the tool calls in order."""
-        return tuple(call for message in self.messages for call in message.tool_calls)
+    calls: tuple[ToolCall, ...] = ()
 
     @property
     def parts(self) -> list[Part]:
@@ -43,8 +41,10 @@ class ClientTurn(Struct, frozen=True):
         return parts
 
 
-def split_turns(messages: Iterable[Message]) -> list[ClientTurn]:
-    """Return the assistant's turns of a conversation."""
+def split_turns(
+    messages: Iterable[Message], memo: ConversationMemo | None = None
+) -> list[ClientTurn]:
+    """Return the assistant's turns of a conversation; ``memo`` knows those of earlier requests."""
     turns: list[ClientTurn] = []
     told: defaultdict[str, int] = defaultdict(int)
     answer: list[Message] = []
@@ -52,9 +52,10 @@ def split_turns(messages: Iterable[Message]) -> list[ClientTurn]:
     answered: set[str] = set()  # calls with a result: Gemini CLI sends results twice
 
     def end_turn() -> None:
-        answered.difference_update(call.id for each in answer for call in each.tool_calls)
-        digest = _digest(answer, prompts)
-        turns.append(ClientTurn(tuple(answer), f"{digest} {told[digest]}"))
+        calls = tuple([call for each in answer for call in each.tool_calls])
+        answered.difference_update([call.id for call in calls])
+        digest = _recall_digest(answer, prompts, memo)
+        turns.append(ClientTurn(tuple(answer), f"{digest} {told[digest]}", calls))
         told[digest] += 1
         answer.clear()
         prompts.clear()
@@ -114,6 +115,20 @@ def _iter_texts(message: Message, answered: set[str]) -> Iterator[str]:
         elif isinstance(part, ToolResult) and part.call_id not in answered:
             answered.add(part.call_id)
             yield from (inner.text for inner in part.content if isinstance(inner, Text))
+
+
+def _recall_digest(
+    answer: Sequence[Message], prompts: Sequence[str], memo: ConversationMemo | None
+) -> str:
+    if memo is None or len(answer) != 1:
+        return _digest(answer, prompts)
+    key = tuple(prompts)
+    known = memo.recall(answer[0], "digest", key)
+    return (
+        known
+        if isinstance(known, str)
+        else memo.note(answer[0], "digest", key, _digest(answer, prompts))
+    )
 
 
 def _digest(answer: Sequence[Message], prompts: Sequence[str]) -> str:

@@ -2,7 +2,7 @@
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Protocol
 
 from msgspec import Struct
@@ -31,7 +31,20 @@ class AnswerCache(Protocol):
         ...
 
     async def put(self, items: Mapping[str, bytes]) -> None:
-        """Store these values."""
+        """Store these values: this process knows them at once, others without its waiting."""
+        ...
+
+    def find_known(self, keys: Iterable[str]) -> dict[str, bytes]:
+        """Return the values that this process knows, without waiting."""
+        ...
+
+    def begin(
+        self, keys: Iterable[str], *, latest: bool = False
+    ) -> Awaitable[dict[str, bytes]] | None:
+        """Begin to read the values that this process does not know; None if there is none to read.
+
+        ``latest``: also those it knows, since others may have changed them.
+        """
         ...
 
 
@@ -53,14 +66,26 @@ class LocalAnswerCache:
 
     async def get(self, keys: Iterable[str]) -> dict[str, bytes]:
         """Return the values of these keys."""
+        return self.find_known(keys)
+
+    async def put(self, items: Mapping[str, bytes]) -> None:
+        """Store these values."""
+        self.store(items)
+
+    def find_known(self, keys: Iterable[str]) -> dict[str, bytes]:
+        """Return the values of these keys."""
         self._forget()
         found = {key: self._items[key][1] for key in keys if key in self._items}
+        until = self._clock() + self._seconds
         for key, value in found.items():
-            self._items[key] = (self._clock() + self._seconds, value)
+            self._items[key] = (until, value)
             self._items.move_to_end(key)
         return found
 
-    async def put(self, items: Mapping[str, bytes]) -> None:
+    def begin(self, keys: Iterable[str], *, latest: bool = False) -> None:
+        """Read nothing: this process knows all."""
+
+    def store(self, items: Mapping[str, bytes]) -> None:
         """Store these values."""
         for key, value in items.items():
             self._drop(key)

@@ -11,6 +11,8 @@ from time import monotonic
 FAILURES = 5
 WITHIN = 30.0
 REST = 15.0
+PAUSED = "paused"
+"""The state of an account whose service asked for a pause."""
 PROBE = 60.0
 """Seconds before a probe without a result is given up."""
 
@@ -32,17 +34,40 @@ class Breakers:
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
         self._all: dict[str, Breaker] = {}
+        self._paused: dict[str, tuple[float, float]] = {}  # since when, and how long
+
+    async def pause(self, name: str, seconds: float) -> None:
+        """Pause an account for as long as its service asks; a longer pause stays."""
+        if seconds > self.find_pause(name):
+            self._paused[name] = (self._clock(), seconds)
+
+    def find_pause(self, name: str) -> float:
+        """Return the seconds for which an account is paused."""
+        if (paused := self._paused.get(name)) is None:
+            return 0.0
+        since, seconds = paused
+        now = self._clock()
+        if not _is_within(since, seconds, now):
+            del self._paused[name]
+            return 0.0
+        return since + seconds - now
 
     async def is_open(self, name: str) -> bool:
         """Return whether a deployment is paused; False once after the pause, for the probe."""
         breaker = self._all.get(name)
         if breaker is None or breaker.opened is None:
             return False
-        now = self._clock()
-        if _is_within(breaker.probing, PROBE, now) or _is_within(breaker.opened, REST, now):
+        if self.is_resting(name):
             return True
-        breaker.probing = now
+        breaker.probing = self._clock()
         return False
+
+    def is_resting(self, name: str) -> bool:
+        """Return whether a deployment is paused, and no probe is due; asks for no probe."""
+        breaker = self._all.get(name)
+        if breaker is None or breaker.opened is None:
+            return False
+        return is_resting(breaker.opened, breaker.probing, self._clock())
 
     async def record_success(self, name: str) -> None:
         """Clear its failures."""
@@ -65,12 +90,19 @@ class Breakers:
 
     def states(self) -> dict[str, str]:
         """Return the state of every deployment with recent failures."""
-        return {name: self._state(breaker) for name, breaker in self._all.items()}
+        found = {name: self._state(breaker) for name, breaker in self._all.items()}
+        paused = [name for name in list(self._paused) if self.find_pause(name)]
+        return {**found, **dict.fromkeys(paused, PAUSED)}
 
     def _state(self, breaker: Breaker) -> str:
         if breaker.opened is None:
             return "closed"
         return "probing" if _is_within(breaker.probing, PROBE, self._clock()) else "open"
+
+
+def is_resting(opened: float | None, probing: float | None, now: float) -> bool:
+    """Return whether a breaker that opened, and was perhaps probed, lets no request pass."""
+    return opened is not None and (_is_within(probing, PROBE, now) or _is_within(opened, REST, now))
 
 
 def _is_within(since: float | None, seconds: float, now: float) -> bool:

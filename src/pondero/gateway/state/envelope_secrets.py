@@ -9,14 +9,15 @@ from collections.abc import Callable
 from pathlib import Path
 from secrets import token_urlsafe
 from time import monotonic
-from typing import Any, Protocol
+from typing import Protocol
 
 from ...errors import StoreError
 from ...store import Database, Schema, data_folder, register_secret
 from ..config.model import ServerConfig
 from ..config.secrets import read_envelope_secrets
 from ..signatures.envelope import ClientEnvelopes, EnvelopeCipher
-from .redis_link import PREFIX, RedisLink, SharedStateLost
+from .redis_link import PREFIX, SECRETS, RedisLink, SharedStateLost
+from .redis_protocol import pair_fields
 
 LOG = logging.getLogger("pondero.gateway")
 
@@ -25,7 +26,6 @@ LOCAL = "local"
 """The id of a client without a key."""
 
 _FRESH = 1.0  # seconds until stored secrets are read again
-_SECRETS = "envelope-secrets"
 _SCHEMA = Schema(
     (("CREATE TABLE secrets (number INTEGER PRIMARY KEY, secret TEXT NOT NULL UNIQUE)",),),
     "SELECT number FROM secrets LIMIT 1",
@@ -56,6 +56,10 @@ class SecretStore(Protocol):
         """Store a newer secret."""
         ...
 
+    def is_current(self) -> bool:
+        """Return whether there is no other secret than those loaded last; False if unknown."""
+        ...
+
 
 class LocalSecrets:
     """A store in this process's memory, shared with the processes that it forks."""
@@ -71,6 +75,10 @@ class LocalSecrets:
         """Return all secrets, at least one."""
         self._secrets = self._secrets or (_OF_THIS_PROCESS,)
         return self._secrets
+
+    def is_current(self) -> bool:
+        """Return False: looking costs nothing."""
+        return False
 
     async def add(self, secret: str) -> None:
         """Store a newer secret."""
@@ -114,6 +122,10 @@ class FileSecrets:
         except StoreError as error:
             return await self._do_without(error).create()
 
+    def is_current(self) -> bool:
+        """Return False: the file has to be read."""
+        return False
+
     async def add(self, secret: str) -> None:
         """Store a newer secret; raises StoreError."""
         with self._open().transaction() as connection:
@@ -138,19 +150,29 @@ def _read(database: Database) -> tuple[str, ...]:
 class RedisSecrets:
     """Secrets of all replicas, by number: the highest is the newest. ``copy`` is this machine's.
 
-    An emptied Redis gets the copies back. A secret that was made while Redis was unreachable
-    becomes an old one.
+    ``count`` returns how many Redis had at the last look. An emptied Redis gets the copies back. A
+    secret that was made while Redis was unreachable becomes an old one.
     """
 
-    def __init__(self, link: RedisLink, copy: SecretStore) -> None:
+    def __init__(
+        self, link: RedisLink, copy: SecretStore, count: Callable[[], int | None] | None = None
+    ) -> None:
         self._link = link
         self._copy = copy
+        self._count = count
+        self._read: int | None = None
+
+    def is_current(self) -> bool:
+        """Return whether Redis had no others at the last request: secrets are only added."""
+        if self._count is None or self._read is None or self._link.is_away:
+            return False
+        return self._count() == self._read
 
     async def load(self) -> tuple[str, ...]:
         """Return all secrets; those of the copy while Redis is unreachable."""
         known = await self._copy.load()
         try:
-            shared = await self._link.ask(_read_rows)
+            shared = await self._read_rows()
             for secret in known:
                 if secret not in shared.values():
                     shared = await self._put(secret, newest=False)
@@ -163,13 +185,9 @@ class RedisSecrets:
         known = await self.load()
         if known:
             return known
-
-        async def propose(redis: Any) -> dict[int, str]:
-            await redis.hsetnx(PREFIX + _SECRETS, 0, make_secret())
-            return await _read_rows(redis)
-
         try:
-            return await self._keep(await self._link.ask(propose))
+            await self._link.send("HSETNX", PREFIX + SECRETS, 0, make_secret())
+            return await self._keep(await self._read_rows())
         except SharedStateLost:
             return await self._copy.create()
 
@@ -180,16 +198,17 @@ class RedisSecrets:
 
     async def _put(self, secret: str, *, newest: bool) -> dict[int, str]:
         """Store a secret after or before all others, and return all."""
+        rows = await self._read_rows()
+        while secret not in rows.values():
+            number = max(rows, default=-1) + 1 if newest else min(rows, default=1) - 1
+            await self._link.send("HSETNX", PREFIX + SECRETS, number, secret)
+            rows = await self._read_rows()  # another replica may have taken that number
+        return rows
 
-        async def put(redis: Any) -> dict[int, str]:
-            rows = await _read_rows(redis)
-            while secret not in rows.values():
-                number = max(rows, default=-1) + 1 if newest else min(rows, default=1) - 1
-                await redis.hsetnx(PREFIX + _SECRETS, number, secret)
-                rows = await _read_rows(redis)  # another replica may have taken that number
-            return rows
-
-        return await self._link.ask(put)
+    async def _read_rows(self) -> dict[int, str]:
+        rows = pair_fields(await self._link.send("HGETALL", PREFIX + SECRETS))
+        self._read = len(rows)
+        return {int(number): secret.decode() for number, secret in rows.items()}
 
     async def _keep(self, shared: dict[int, str]) -> tuple[str, ...]:
         """Copy secrets to this machine and return them, the newest first."""
@@ -202,11 +221,6 @@ class RedisSecrets:
             except StoreError as error:
                 LOG.warning("the secrets of envelopes are in Redis alone: %s", error)
         return secrets
-
-
-async def _read_rows(redis: Any) -> dict[int, str]:
-    rows = await redis.hgetall(PREFIX + _SECRETS)
-    return {int(number): secret.decode() for number, secret in rows.items()}
 
 
 class EnvelopeSecrets:
@@ -227,11 +241,19 @@ class EnvelopeSecrets:
     async def make_envelopes(self, client: str, body: bytes) -> ClientEnvelopes:
         """Return the envelopes of a client who sends this body; raises MissingKey."""
         cipher = self._made[1]
-        if cipher is None or monotonic() >= self._until or not cipher.knows_secrets(body):
+        if cipher is None or not self._is_fresh() or not cipher.knows_secrets(body):
             cipher = await self._load_cipher()
         accepts = self._server().accept_plain_envelopes
         plain = accepts == "always" or (accepts == "local" and client == LOCAL)
         return ClientEnvelopes(cipher, client, accepts_plain=plain)
+
+    def _is_fresh(self) -> bool:
+        if monotonic() < self._until:
+            return True
+        if not self._until or not self._store.is_current():
+            return False
+        self._until = monotonic() + _FRESH
+        return True
 
     async def _load_cipher(self) -> EnvelopeCipher:
         server = self._server()

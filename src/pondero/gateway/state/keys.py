@@ -16,6 +16,7 @@ from ...canon import Json, convert_json, dump_json
 from ...errors import BadParameter, BadThinking, StoreError
 from ...store import Database, Schema, check_auto, data_folder, write_atomic
 from ...thinking import parse_intent
+from ..config.endpoint_section import find_endpoint_problem
 from ..config.model import MOST_COST, GatewayKey, find_name_problem, parse_expiry
 from ..config.secrets import hash_key, make_key
 from .redis_link import AWAY, SharedStateLost
@@ -152,7 +153,7 @@ class FileKeys:
             with self._open().transaction() as connection:
                 connection.execute(
                     "INSERT INTO keys VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET key = ?",
-                    (key.name, dump_json(key), dump_json(key)),
+                    (key.name, dump_key(key), dump_key(key)),
                 )
                 if not marked:
                     write_atomic(self._marker, "")
@@ -210,6 +211,17 @@ class FileKeys:
         self._exists()
 
 
+def dump_key(key: GatewayKey) -> str:
+    """Return a key as it is stored.
+
+    A key without a group says nothing of groups: replicas of an earlier version can read it.
+    """
+    row: dict[str, Json] = to_builtins(key)
+    if key.group is None:
+        del row["group"]
+    return dump_json(row)
+
+
 def load_key(text: str | bytes) -> GatewayKey:
     """Read a stored key; until 0.2 ``cost`` in a budget was stored under another name."""
     row = msgspec.json.decode(text)
@@ -221,12 +233,37 @@ def load_key(text: str | bytes) -> GatewayKey:
     return convert_json(row, GatewayKey)
 
 
-class KeyRing:
-    """All keys of a gateway; of those ``configured``, the store only says which are blocked."""
+class UnknownKey(BadParameter):
+    """There is no key of this name."""
 
-    def __init__(self, configured: Callable[[], Sequence[GatewayKey]], store: KeyStore) -> None:
+
+class KeyConflict(BadParameter):
+    """The name is taken, or the key is in gateway.toml and changed only there."""
+
+
+class KeyEdit(msgspec.Struct, frozen=True):
+    """A change of a key: how it was and how it is; None: it did not or does not exist."""
+
+    before: GatewayKey | None
+    after: GatewayKey | None
+
+
+class KeyRing:
+    """All keys of a gateway; of those ``configured``, the store only says which are blocked.
+
+    ``has_group``: whether the configuration has a group of this name.
+    """
+
+    def __init__(
+        self,
+        configured: Callable[[], Sequence[GatewayKey]],
+        store: KeyStore,
+        *,
+        has_group: Callable[[str], bool] = bool,
+    ) -> None:
         self._configured = configured
         self._store = store
+        self._has_group = has_group
         self._merge: tuple[Sequence[GatewayKey], Rows, tuple[GatewayKey, ...]] = ((), _NONE, ())
 
     async def all(self) -> tuple[GatewayKey, ...]:
@@ -246,12 +283,13 @@ class KeyRing:
         """
         if any(key.name == name for key in await self.all()):
             message = f"the key {name!r} exists already; choose another name"
-            raise BadParameter(message)
+            raise KeyConflict(message)
         text = make_key()
-        await self._store.put(_build_key({**(rules or {}), "name": name, "hash": hash_key(text)}))
+        key = self._build({**(rules or {}), "name": name, "hash": hash_key(text)})
+        await self._store.put(key)
         return text
 
-    async def change(self, name: str, rules: Mapping[str, Json]) -> None:
+    async def change(self, name: str, rules: Mapping[str, Json]) -> KeyEdit:
         """Set settings of a key, None for the default; raises BadParameter for one of the file.
 
         A change has the form of ``[[key]]``: what it does not name stays.
@@ -259,32 +297,43 @@ class KeyRing:
         key = await self._find_key(name)
         if self._find_configured(name) is not None:
             message = f"the key {name!r} is in gateway.toml; change it there"
-            raise BadParameter(message)
+            raise KeyConflict(message)
         if fixed := _FIXED & set(rules):
             message = f"{' and '.join(sorted(fixed))} of a key cannot be changed; create another"
             raise BadParameter(message)
         row = {**to_builtins(key, builtin_types=(datetime,)), **rules}
-        await self._store.put(_build_key({k: v for k, v in row.items() if v is not None}))
+        changed = self._build({k: v for k, v in row.items() if v is not None})
+        await self._store.put(changed)
+        return KeyEdit(key, changed)
 
-    async def block(self, name: str, *, blocked: bool = True) -> None:
+    async def block(self, name: str, *, blocked: bool = True) -> KeyEdit:
         """Block or unblock a key; raises BadParameter."""
         key = await self._find_key(name)
         configured_key = self._find_configured(name)
         if configured_key is not None and configured_key.blocked:
             message = f"the key {name!r} is blocked in gateway.toml; change it there"
-            raise BadParameter(message)
+            raise KeyConflict(message)
         if configured_key is not None and not blocked:
             await self._store.remove(name)
         else:
             await self._store.put(replace(key, blocked=blocked))
+        return KeyEdit(key, replace(key, blocked=blocked))
 
-    async def remove(self, name: str) -> None:
+    async def remove(self, name: str) -> KeyEdit:
         """Delete a key; raises BadParameter for one of the file."""
-        await self._find_key(name)
+        key = await self._find_key(name)
         if self._find_configured(name) is not None:
             message = f"the key {name!r} is in gateway.toml; remove it there, or block it"
-            raise BadParameter(message)
+            raise KeyConflict(message)
         await self._store.remove(name)
+        return KeyEdit(key, None)
+
+    def _build(self, row: Mapping[str, Json]) -> GatewayKey:
+        key = _build_key(row)
+        if key.group is not None and not self._has_group(key.group):
+            message = f"unknown group {key.group!r}; groups are in gateway.toml, as [[group]]"
+            raise BadParameter(message)
+        return key
 
     def is_configured(self, name: str) -> bool:
         """Return whether a key is in the file."""
@@ -298,7 +347,7 @@ class KeyRing:
             if key.name == name:
                 return key
         message = f"unknown key {name!r}; 'pondero keys list --gateway' lists them"
-        raise BadParameter(message)
+        raise UnknownKey(message)
 
 
 def _merge(configured: Sequence[GatewayKey], rows: Rows) -> tuple[GatewayKey, ...]:
@@ -329,6 +378,8 @@ def _build_key(row: Mapping[str, Json]) -> GatewayKey:
     except (msgspec.ValidationError, BadThinking, ValueError) as error:
         message = f"invalid key: {str(error).replace('`', '')}"
         raise BadParameter(message) from None
+    if (wrong := find_endpoint_problem(key)) is not None:
+        raise BadParameter(f"invalid key: {'; '.join(wrong)}")
     for bound in (key.budget, key.limit):
         if bound is not None and not bound.bounds:
             raise BadParameter("invalid key: a budget or limit has no maximum")

@@ -2,8 +2,8 @@
 
 import logging
 import time
-from asyncio import to_thread
-from collections.abc import Callable, Iterable, Mapping
+from asyncio import ensure_future, to_thread
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 
 from ...errors import StoreError
@@ -54,6 +54,18 @@ class FileOwners:
             except StoreError as error:
                 self._do_without(error)
         return found
+
+    def find_known(self, keys: Iterable[str]) -> dict[str, bytes]:
+        """Return the owners that are in memory."""
+        return self._local.find_known(keys)
+
+    def begin(
+        self, keys: Iterable[str], *, latest: bool = False
+    ) -> Awaitable[dict[str, bytes]] | None:
+        """Begin to read the owners that are not in memory."""
+        known = {} if latest else self.find_known(keys)
+        missing = [key for key in keys if key not in known]
+        return ensure_future(self.get(missing)) if missing and not self._is_broken else None
 
     async def put(self, items: Mapping[str, bytes]) -> None:
         """Store whose these ids are."""

@@ -1,20 +1,22 @@
-"""Answer cache, breakers and run-time keys of all replicas, in Redis."""
+"""Breakers and run-time keys of all replicas, in Redis."""
 
+import asyncio
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import suppress
 from typing import Any
 
 import msgspec
 
-from ...canon import dump_json, load_json
+from ...canon import load_json
 from ...errors import StoreError
 from ..config.model import GatewayKey
-from .answer_cache import LocalAnswerCache
-from .breakers import FAILURES, PROBE, REST, WITHIN, Breakers
+from ..quotas.usage_counter import now_ms
+from .breakers import FAILURES, PAUSED, PROBE, REST, WITHIN, Breakers, is_resting
 from .key_file import KeyFile, SavedKeys
-from .keys import KeysUnreadable, Rows, load_key
-from .redis_link import EPOCH, PREFIX, RedisLink, SharedStateLost
+from .keys import KeysUnreadable, Rows, dump_key, load_key
+from .redis_link import EPOCH, PREFIX, SECRETS, RedisLink, SharedStateLost
+from .redis_protocol import pair_fields
 
 LOG = logging.getLogger("pondero.gateway")
 
@@ -23,83 +25,79 @@ _KEYS = "keys"
 _CHANGES = "keys:changed"
 _VERSION = "keys:version"
 _TRIES = 5  # to read data whose epoch does not change meanwhile
-
-
-class RedisAnswerCache:
-    """The answer cache of all replicas; unused entries expire."""
-
-    def __init__(self, link: RedisLink, local: LocalAnswerCache, *, seconds: float) -> None:
-        self._link = link
-        self._local = local
-        self._seconds = max(1, round(seconds))
-
-    async def get(self, keys: Iterable[str]) -> dict[str, bytes]:
-        """Return the values of these keys, and extend their time."""
-        names = list(keys)
-
-        async def read(redis: Any) -> list[bytes | None]:
-            pipeline = redis.pipeline(transaction=False)
-            for name in names:
-                pipeline.getex(_make_answer_key(name), ex=self._seconds)
-            found: list[bytes | None] = await pipeline.execute()
-            return found
-
-        try:
-            values = await self._link.ask(read)
-        except SharedStateLost:
-            return await self._local.get(names)
-        return {name: value for name, value in zip(names, values, strict=True) if value is not None}
-
-    async def put(self, items: Mapping[str, bytes]) -> None:
-        """Store these values."""
-
-        async def write(redis: Any) -> None:
-            pipeline = redis.pipeline(transaction=False)
-            for name, value in items.items():
-                pipeline.set(_make_answer_key(name), value, ex=self._seconds)
-            await pipeline.execute()
-
-        try:
-            await self._link.ask(write)
-        except SharedStateLost:
-            await self._local.put(items)
-
-
-def _make_answer_key(name: str) -> str:
-    return f"{PREFIX}answer:{name}"
+_LOOK = (
+    ("MGET", PREFIX + EPOCH, PREFIX + _VERSION),
+    ("HGETALL", PREFIX + _BREAKERS),
+    ("HLEN", PREFIX + SECRETS),
+)
+_FETCH = (
+    ("MULTI",),
+    ("MGET", PREFIX + EPOCH, PREFIX + _VERSION),
+    ("HGETALL", PREFIX + _KEYS),
+    ("HGETALL", PREFIX + _CHANGES),
+    ("EXEC",),
+)
 
 
 class RedisSnapshot:
     """What a replica reads from Redis at the start of each request, in one round trip.
 
-    ``version`` counts the changes of run-time keys; ``troubled`` has the deployments with recent
-    failures, so the others need no further request.
+    ``version`` counts the changes of run-time keys, ``secrets`` the secrets of envelopes.
+    ``troubled`` has the deployments with recent failures: the others need no further request.
     """
 
     def __init__(self, link: RedisLink) -> None:
         self._link = link
+        self._queued: asyncio.Future[list[Any]] | None = None
         self.version: bytes | None = None
+        self.secrets: int | None = None
         self.troubled: Mapping[str, Any] = {}
+
+    def begin(self) -> "_Look":
+        """Begin to read it; requests of one step share an answer. Awaiting raises SharedStateLost.
+
+        It is no older than the requests: what another replica had changed before is in it.
+        """
+        if self._queued is None:
+            self._queued = self._link.send_all(_LOOK)
+            asyncio.get_running_loop().call_soon(self._forget)
+        return _Look(self, self._queued)
+
+    def _forget(self) -> None:
+        self._queued = None
 
     async def look(self) -> None:
         """Read it; raises SharedStateLost."""
+        await self.begin()
 
-        async def read(redis: Any) -> list[Any]:
-            pipeline = redis.pipeline(transaction=False)
-            pipeline.mget(PREFIX + EPOCH, PREFIX + _VERSION)
-            pipeline.hgetall(PREFIX + _BREAKERS)
-            found: list[Any] = await pipeline.execute()
-            return found
-
+    async def take(self, answer: "asyncio.Future[list[Any]]") -> None:
+        """Take over what was read."""
+        found = await asyncio.shield(answer)  # others wait for it too
         for _ in range(_TRIES):
-            (epoch, version), troubled = await self._link.ask(read)
+            (epoch, version), troubled, secrets = found
             if epoch is not None and epoch.decode() == self._link.epoch:
                 break
             await self._link.adopt()
+            found = await self._link.send_all(_LOOK)
         else:
             raise self._link.make_lost()
-        self.version = version
-        self.troubled = {name.decode(): load_json(row, dict) for name, row in troubled.items()}
+        self.version, self.secrets = version, secrets
+        if troubled or self.troubled:
+            rows = pair_fields(troubled)
+            self.troubled = {name.decode(): load_json(row, dict) for name, row in rows.items()}
+
+
+class _Look:
+    """A snapshot that is being read."""
+
+    __slots__ = ("_answer", "_snapshot")
+
+    def __init__(self, snapshot: RedisSnapshot, answer: "asyncio.Future[list[Any]]") -> None:
+        self._snapshot = snapshot
+        self._answer = answer
+
+    def __await__(self) -> Generator[Any, None, None]:
+        return self._snapshot.take(self._answer).__await__()
 
 
 class RedisBreakers:
@@ -140,18 +138,50 @@ class RedisBreakers:
             with suppress(SharedStateLost):
                 await self._step("left", name)
 
+    async def pause(self, name: str, seconds: float) -> None:
+        """Pause an account, for all replicas."""
+        await self._local.pause(name, seconds)
+        with suppress(SharedStateLost):
+            await self._step("pause", name, seconds=seconds)
+
+    def find_pause(self, name: str) -> float:
+        """Return the seconds for which an account is paused: by this replica, or by another."""
+        own = self._local.find_pause(name)
+        row = self._snapshot.troubled.get(name)
+        if row is None or not row.get("paused") or self._link.is_away:
+            return own
+        now = int(self._link.now) if self._link.now != "" else now_ms()
+        return max(own, (float(row["paused"]) - now) / 1000)
+
+    def is_resting(self, name: str) -> bool:
+        """Return whether a deployment is paused, as this replica last saw it; asks for no probe."""
+        if self._link.is_away:
+            return self._local.is_resting(name)
+        row = self._snapshot.troubled.get(name, {})
+        now = int(self._link.now) if self._link.now != "" else now_ms()
+        opened, probing = (_read_moment(row.get(each)) for each in ("opened", "probing"))
+        return is_resting(opened, probing, now / 1000)
+
     def states(self) -> dict[str, str]:
         """Return every deployment with recent failures, as this replica last saw it."""
         if self._link.is_away:
             return self._local.states()
-        return {
-            name: "closed" if not row.get("opened") else "probing" if row.get("probing") else "open"
-            for name, row in self._snapshot.troubled.items()
-        }
+        return {name: self._describe(name, row) for name, row in self._snapshot.troubled.items()}
 
-    async def _step(self, step: str, name: str) -> Any:
-        times = [int(seconds * 1000) for seconds in (WITHIN, REST, PROBE)]
+    def _describe(self, name: str, row: Mapping[str, Any]) -> str:
+        if row.get("paused"):
+            return PAUSED if self.find_pause(name) > 0 else "closed"
+        if not row.get("opened"):
+            return "closed"
+        return "probing" if row.get("probing") else "open"
+
+    async def _step(self, step: str, name: str, *, seconds: float = 0) -> Any:
+        times = [int(each * 1000) for each in (WITHIN, REST, PROBE, seconds)]
         return await self._link.run("breaker", [_BREAKERS], [step, name, FAILURES, *times])
+
+
+def _read_moment(milliseconds: Any) -> float | None:
+    return milliseconds / 1000 if isinstance(milliseconds, int | float) else None
 
 
 class RedisKeys:
@@ -201,7 +231,7 @@ class RedisKeys:
 
     async def put(self, key: GatewayKey) -> None:
         """Store a key; raises SharedStateLost."""
-        await self._change(key.name, dump_json(key))
+        await self._change(key.name, dump_key(key))
 
     async def remove(self, name: str) -> None:
         """Delete a key; raises SharedStateLost."""
@@ -236,25 +266,16 @@ class RedisKeys:
 
     async def _fetch(self) -> tuple[SavedKeys, bytes | None]:
         """Return what Redis has, where a removed key is an empty row, and its version."""
-
-        async def read(redis: Any) -> list[Any]:
-            pipeline = redis.pipeline(transaction=True)
-            pipeline.mget(PREFIX + EPOCH, PREFIX + _VERSION)
-            pipeline.hgetall(PREFIX + _KEYS)
-            pipeline.hgetall(PREFIX + _CHANGES)
-            found: list[Any] = await pipeline.execute()
-            return found
-
         for _ in range(_TRIES):
-            (epoch, version), rows, changed = await self._link.ask(read)
+            *_, ((epoch, version), rows, changed) = await self._link.send_all(_FETCH)
             if epoch is not None and epoch.decode() == self._link.epoch:
                 break
             await self._link.adopt()
         else:
             raise self._link.make_lost()
         saved = SavedKeys(
-            {name.decode(): row.decode() for name, row in rows.items()},
-            {name.decode(): int(number) for name, number in changed.items()},
+            {name.decode(): row.decode() for name, row in pair_fields(rows).items()},
+            {name.decode(): int(number) for name, number in pair_fields(changed).items()},
         )
         return saved, version
 

@@ -13,11 +13,12 @@ from functools import cached_property, lru_cache
 from hashlib import sha1
 from importlib.resources import files
 from secrets import token_hex
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import urlsplit
 
-from ...errors import MissingExtra, Overloaded
-from ...extras import install_hint
+from ...errors import Overloaded
+from .redis_connection import RedisCommand, RedisConnection, Words
+from .redis_protocol import Argument, ReplyError, pack_command
 
 LOG = logging.getLogger("pondero.gateway")
 
@@ -28,16 +29,13 @@ EPOCH = "epoch"
 """The name under which Redis keeps the id of its data; without it, its data was lost."""
 REPLICAS = "replicas"
 """The name under which Redis keeps the epoch that each replica knows."""
+SECRETS = "envelope-secrets"
+"""The name under which Redis keeps the secrets of envelopes."""
 _PROCESS = "process"  # the process of Redis that has the epoch
 _COUNTERS = (f"{PREFIX}budget:*", f"{PREFIX}limit:*")
-_PATIENCE = 1.0  # for a connection, and for an answer
-_LONGEST = 3 * _PATIENCE  # for a command with all its answers and a retry
-_CONNECTIONS = 32
 _POLICY = "maxmemory-policy"
 _TRIES = 5  # to find an epoch that does not change meanwhile
-
-Value = TypeVar("Value")
-Argument = str | int | bytes
+_USUAL = ("reserve", "settle", "breaker")  # scripts that requests wait for
 
 
 class SharedStateLost(Overloaded):
@@ -57,6 +55,19 @@ def _text(name: str) -> str:
     return (files(__package__) / "lua" / f"{name}.lua").read_text("utf-8")
 
 
+def _look_at_error(answer: asyncio.Future[Any]) -> None:
+    """Keep asyncio from reporting an error without a waiter: the link has reported it."""
+    if not answer.cancelled():
+        answer.exception()
+
+
+def _find_task() -> asyncio.Task[Any] | None:
+    try:
+        return asyncio.current_task()
+    except RuntimeError:
+        return None
+
+
 @lru_cache
 def _script(name: str) -> LuaScript:
     return LuaScript(name)
@@ -64,6 +75,18 @@ def _script(name: str) -> LuaScript:
 
 class RedisLink:
     """Commands to one Redis; tests pass a ``clock`` in milliseconds.
+
+    All commands of a process share one connection, and those that are sent in the same step of the
+    event loop leave in one write: one round trip. So send everything first, and wait then:
+
+    >>> first = link.send("GET", PREFIX + "one")  # a future; nothing is waited for
+    >>> second = link.send_script("settle", ["epoch"], [1])
+    >>> one, settled = await first, await second  # raises SharedStateLost
+
+    A coroutine runs until it first waits, so the last of several may also be awaited as it is.
+    ``post`` needs no answer. Commands arrive in the order in which they are sent, and
+    may arrive twice if the connection breaks. What is sent before ``flush`` is on its way to Redis
+    before anything that is written to a client after it.
 
     ``epoch`` is the id of the data that this replica has seen. If Redis has another, it lost its
     data: ``adopt`` gives it back what this replica knows of it.
@@ -75,8 +98,6 @@ class RedisLink:
         self._is_lost = False
         self._returning: asyncio.Task[Any] | None = None
         self._adopting = asyncio.Lock()
-        # Waiting for our own other requests says nothing about Redis, so it has no deadline.
-        self._free = asyncio.Semaphore(_CONNECTIONS)
         self.epoch: str = ""
         self.before_epoch: list[Callable[[], object]] = []
         """Called before this replica declares that Redis begins with no data."""
@@ -86,41 +107,20 @@ class RedisLink:
         """Called when Redis is reachable again, or its data is new, before anything else."""
 
     @cached_property
-    def _redis(self) -> Any:
-        try:
-            from redis.asyncio import BlockingConnectionPool, Redis  # noqa: PLC0415 - an extra
-            from redis.asyncio.retry import Retry  # noqa: PLC0415 - an extra
-            from redis.backoff import NoBackoff  # noqa: PLC0415 - an extra
-            from redis.exceptions import ConnectionError  # noqa: A004, PLC0415 - an extra
-        except ImportError:
-            message = f"a shared state needs redis; {install_hint('gateway')}"
-            raise MissingExtra(message) from None
-        # Retry once: open connections are dead after a restart of Redis. A Redis that hangs has had
-        # its time.
-        pool = BlockingConnectionPool.from_url(
-            self._url,
-            max_connections=_CONNECTIONS,
-            timeout=_PATIENCE,
-            socket_timeout=_PATIENCE,
-            socket_connect_timeout=_PATIENCE,
-            retry=Retry(NoBackoff(), 1, (ConnectionError,)),
-            redis_connect_func=self._greet,
-        )
-        return Redis(connection_pool=pool)
+    def _connection(self) -> RedisConnection:
+        return RedisConnection(self._url, greet=self._list_greetings, report=self._report)
 
-    async def _greet(self, connection: Any) -> None:
-        """Look, before a new connection is used, whether another process of Redis has the data."""
-        from redis.exceptions import ResponseError  # noqa: PLC0415 - an extra
+    def _list_greetings(self) -> list[Words]:
+        """Look, before a new connection is used, whether another process of Redis has the data.
 
-        await connection.on_connect()
-        keys, arguments = self._begin()
-        await connection.send_command(
-            "EVAL", _script("begin").text, len(keys), *(PREFIX + key for key in keys), *arguments
-        )
-        with suppress(ResponseError):  # it is full or read-only; ``_return`` looks again
-            await connection.read_response()
+        It may be full or read-only: then ``_return`` looks again. The scripts are known from then.
+        """
+        keys, arguments = self._list_begin()
+        names = (PREFIX + key for key in keys)
+        begin: Words = ("EVAL", _script("begin").text, len(keys), *names, *arguments)
+        return [begin, *(("SCRIPT", "LOAD", _script(each).text) for each in _USUAL)]
 
-    def _begin(self) -> tuple[Sequence[str], Sequence[Argument]]:
+    def _list_begin(self) -> tuple[Sequence[str], Sequence[Argument]]:
         return (EPOCH, _PROCESS), (self.now, token_hex(8), *_COUNTERS)
 
     @property
@@ -133,20 +133,48 @@ class RedisLink:
         """Return whether Redis could not be read or written, and has not returned."""
         return self._is_lost
 
+    def send(self, *words: Argument) -> asyncio.Future[Any]:
+        """Send a command; awaiting its answer raises SharedStateLost."""
+        return self._send(pack_command(words))
+
+    def send_all(self, commands: Sequence[Words]) -> asyncio.Future[list[Any]]:
+        """Send several commands, with one answer for all; nothing comes between them."""
+        return self._send(b"".join(map(pack_command, commands)), count=len(commands))
+
+    def post(self, *words: Argument) -> None:
+        """Send a command without waiting for its answer; it is dropped while Redis is lost."""
+        if self._may_send():
+            self._connection.send(RedisCommand(pack_command(words), None))
+
+    def send_script(
+        self, name: str, keys: Sequence[str], arguments: Sequence[Argument] = ()
+    ) -> asyncio.Future[Any]:
+        """Send a script, with the time as its first argument."""
+        script = _script(name)
+        names = (PREFIX + key for key in keys)
+        rest = (len(keys), *names, self.now, *arguments)
+        data = pack_command(("EVALSHA", script.digest, *rest))
+        return self._send(data, whole=lambda: ("EVAL", script.text, *rest))
+
+    def flush(self) -> None:
+        """Write what was sent in this step now, not at its end."""
+        if "_connection" in self.__dict__:
+            self._connection.flush()
+
+    def _send(
+        self, data: bytes, *, count: int | None = None, whole: Callable[[], Words] | None = None
+    ) -> asyncio.Future[Any]:
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        answer.add_done_callback(_look_at_error)
+        if self._may_send():
+            self._connection.send(RedisCommand(data, answer, count=count, whole=whole))
+        else:
+            answer.set_exception(self.make_lost())
+        return answer
+
     async def run(self, name: str, keys: Sequence[str], arguments: Sequence[Argument] = ()) -> Any:
         """Run a script, with the time as its first argument; raises SharedStateLost."""
-        script = _script(name)
-        values = (len(keys), *(PREFIX + key for key in keys), self.now, *arguments)
-
-        async def run_script(redis: Any) -> Any:
-            from redis.exceptions import NoScriptError  # noqa: PLC0415 - an extra
-
-            try:
-                return await redis.evalsha(script.digest, *values)
-            except NoScriptError:
-                return await redis.eval(script.text, *values)
-
-        return await self.ask(run_script)
+        return await self.send_script(name, keys, arguments)
 
     async def run_in_epoch(
         self, name: str, keys: Sequence[str], list_arguments: Callable[[], Sequence[Argument]]
@@ -164,33 +192,23 @@ class RedisLink:
             await self.adopt()
         raise self.make_lost()
 
-    async def ask(self, command: Callable[[Any], Awaitable[Value]]) -> Value:
-        """Return the result of a command; raises SharedStateLost."""
-        from redis.exceptions import RedisError  # noqa: PLC0415 - an extra
-
-        self._check()
-        try:
-            async with self._free:
-                self._check()  # a loss is not waited for once more by each request in the queue
-                async with asyncio.timeout(_LONGEST):
-                    return await command(self._redis)
-        except (RedisError, OSError, TimeoutError) as error:
-            self._lose(error)
-            raise self.make_lost() from None
-
     async def read_policy(self) -> str | None:
         """Return what Redis does when its memory is full; None if it does not say."""
-        from redis.exceptions import RedisError  # noqa: PLC0415 - an extra
-
-        with suppress(RedisError, OSError, TimeoutError):  # the question may be forbidden
-            async with asyncio.timeout(_LONGEST):
-                found: dict[str, str] = await self._redis.config_get(_POLICY)
-                return found.get(_POLICY)
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        data = pack_command(("CONFIG", "GET", _POLICY))
+        self._connection.send(RedisCommand(data, answer, is_checked=False))
+        with suppress(SharedStateLost):
+            reply = await answer
+            if isinstance(reply, list) and reply:  # the question may be forbidden
+                return str(reply[-1].decode())
         return None
 
-    def _check(self) -> None:
-        if self._is_lost and asyncio.current_task() is not self._returning:
-            raise self.make_lost()
+    def _may_send(self) -> bool:
+        return not self._is_lost or _find_task() is self._returning
+
+    def _report(self, error: Exception) -> SharedStateLost:
+        self._lose(error)
+        return self.make_lost()
 
     async def adopt(self) -> None:
         """Take over the data of Redis, after giving it back what it lost."""
@@ -213,7 +231,7 @@ class RedisLink:
             await report()
 
     async def _read_epoch(self) -> str:
-        found = await self.ask(lambda redis: redis.get(PREFIX + EPOCH))
+        found = await self.send("GET", PREFIX + EPOCH)
         if found is None:
             for check in self.before_epoch:
                 check()
@@ -223,7 +241,8 @@ class RedisLink:
     def _lose(self, error: Exception) -> None:
         if not self._is_lost:
             self._is_lost = True
-            LOG.error("the shared state at %s is gone: %s", self._where, type(error).__name__)
+            kind = error.code if isinstance(error, ReplyError) else type(error).__name__
+            LOG.error("the shared state at %s is gone: %s", self._where, kind)
         if self._returning is None or self._returning.done():
             self._returning = asyncio.ensure_future(self._await_return())
 
@@ -239,8 +258,8 @@ class RedisLink:
 
     async def _return(self) -> None:
         # A write, because a Redis that is full or a replica can still be read.
-        await self.ask(lambda redis: redis.set(f"{PREFIX}probe", 1, px=1000))
-        keys, (_, *arguments) = self._begin()
+        await self.send("SET", f"{PREFIX}probe", 1, "PX", 1000)
+        keys, (_, *arguments) = self._list_begin()
         await self.run("begin", keys, arguments)
         await self.adopt()
         for each in self.on_return:
@@ -262,13 +281,10 @@ class RedisLink:
                 await task
 
     async def aclose(self) -> None:
-        """Close the connections; a Redis that hangs is not waited for."""
+        """Close the connection; a Redis that hangs is not waited for."""
         await self._stop_returning()
-        if "_redis" in self.__dict__:
-            with suppress(TimeoutError, OSError):
-                async with asyncio.timeout(_PATIENCE):
-                    await self._redis.aclose()
-                    await self._redis.connection_pool.disconnect()
+        if "_connection" in self.__dict__:
+            await self._connection.aclose()
 
     @property
     def _where(self) -> str:

@@ -6,19 +6,22 @@ back what they saw.
 """
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from secrets import token_hex
 from time import monotonic
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ..quotas.quota import Quota, QuotaUse, Window
-from ..quotas.usage_counter import LocalUsageCounter, QuotaShortfall, find_window, now_ms
+from ..quotas.usage_counter import QuotaShortfall, UnreadAnswers, find_window, now_ms
+from .count_mirror import CountMirror, Reservation
 from .pending_use import Owed, OwedUse, PendingUse, SlotUse
-from .redis_link import AWAY, PREFIX, REPLICAS, Argument, RedisLink, SharedStateLost
+from .redis_answer_cache import name_answer
+from .redis_link import AWAY, EPOCH, PREFIX, REPLICAS, RedisLink, SharedStateLost
+from .redis_protocol import Argument, pair_fields
 
 PATIENCE = 10_000
 """Milliseconds to wait, after a counter was lost, for replicas that have not given back theirs."""
@@ -31,49 +34,6 @@ _Row = tuple[Quota, Sequence[Argument]]  # a counter, and what a script is told 
 
 class MissingCounts(SharedStateLost):
     """Another replica has not yet given back what it saw of lost counts; nothing is reserved."""
-
-
-class Reservation(Struct, frozen=True):
-    """The reservation of a request that still runs.
-
-    ``epoch``: of the data in Redis that has it; empty if Redis was asked and did not answer, None
-    if it was not asked.
-    """
-
-    uses: tuple[SlotUse, ...]
-    epoch: str | None
-
-
-class CountMirror(LocalUsageCounter):
-    """The counts of Redis as this replica last saw them, with its own use since."""
-
-    def note_count(self, bound: Quota, slot: int, count: int) -> None:
-        """Take over a count; of a rolling window, only the sum is known."""
-        if bound.rolling:
-            self._counts[bound.name] = {slot: count}
-        else:
-            self._counts.setdefault(bound.name, {})[slot] = count
-
-    def note_reservation(self, id: str, uses: Iterable[SlotUse]) -> None:
-        """Take over a reservation that the counts include."""
-        self._reserved[id] = {each.bound.name: (each.slot, each.amount) for each in uses}
-
-    def note_use(self, uses: Iterable[SlotUse]) -> None:
-        """Add use that Redis does not have."""
-        now = self._clock()
-        for each in uses:
-            self._add(each.bound.name, find_window(each.bound, now), each.slot, each.amount)
-
-    def list_counts(self, bounds: Iterable[Quota]) -> list[SlotUse]:
-        """Return all counts of these quotas; of a rolling window, the sum in its last slot."""
-        found: list[SlotUse] = []
-        for bound in bounds:
-            slots = self._counts.get(bound.name, {})
-            if bound.rolling and slots:
-                found.append(SlotUse(bound, max(slots), sum(slots.values())))
-            else:
-                found += (SlotUse(bound, slot, count) for slot, count in slots.items())
-        return found
 
 
 class RedisUsageCounter:
@@ -98,19 +58,24 @@ class RedisUsageCounter:
         self._open: dict[str, Reservation] = {}
         self._owed: Owed = pending.load() if pending is not None else {}
         self._unsent: dict[tuple[Quota, int], int] = {}  # sums, so that a long loss needs no room
-        self._telling: set[asyncio.Future[None]] = set()
+        self._telling: set[asyncio.Future[Any]] = set()
         for owed in self._owed.values():
             self._note_bounds(each.bound for each in owed.uses)
             self._mirror.note_use(owed.uses)
         link.on_epoch.append(self._restore)
         link.on_return.append(self._send_owed)
 
-    async def reserve(self, id: str, uses: Sequence[QuotaUse]) -> QuotaShortfall | None:
-        """Reserve all of these, or none; raises SharedStateLost if it may not count alone."""
+    async def reserve(
+        self, id: str, uses: Sequence[QuotaUse], *, unread: UnreadAnswers | None = None
+    ) -> QuotaShortfall | None:
+        """Reserve all of these, or none; raises SharedStateLost if it may not count alone.
+
+        The first command is sent before anything is waited for.
+        """
         asked = not self._link.is_away
         self._note_bounds(each.bound for each in uses)
         try:
-            return await self._reserve_shared(id, uses)
+            return await self._reserve_shared(id, uses, unread)
         except MissingCounts:
             raise
         except BaseException as error:
@@ -124,6 +89,12 @@ class RedisUsageCounter:
         elif asked:
             self._release(id, uses)
         return full
+
+    def find_reserved(self, id: str) -> Mapping[str, int]:
+        """Return what is reserved for a request."""
+        reservation = self._open.get(id)
+        uses = () if reservation is None else reservation.uses
+        return {each.bound.name: each.amount for each in uses}
 
     def settle(self, id: str, uses: Sequence[QuotaUse]) -> None:
         """Correct a reservation, once; if Redis is unreachable, later."""
@@ -146,7 +117,8 @@ class RedisUsageCounter:
 
     async def wait_until_counted(self) -> None:
         """Wait until Redis has the use, or is unreachable."""
-        await asyncio.gather(*self._telling)
+        while self._telling:
+            await asyncio.gather(*self._telling, return_exceptions=True)
 
     async def current_use(self, quotas: Sequence[Quota]) -> list[int]:
         """Return the current use of each quota, by all replicas."""
@@ -154,6 +126,10 @@ class RedisUsageCounter:
             return await self._read_use(quotas)
         except SharedStateLost:
             return await self._mirror.current_use(quotas)
+
+    def recent_use(self, quotas: Sequence[Quota]) -> list[int]:
+        """Return the use of each quota as Redis told it last, with our own since."""
+        return self._mirror.recent_use(quotas)
 
     async def _read_use(self, quotas: Sequence[Quota]) -> list[int]:
         found = await self._read_counters(quotas)
@@ -163,14 +139,10 @@ class RedisUsageCounter:
         ]
 
     async def _read_counters(self, quotas: Sequence[Quota]) -> list[dict[bytes, bytes]]:
-        async def read(redis: Any) -> list[dict[bytes, bytes]]:
-            pipeline = redis.pipeline(transaction=False)
-            for each in quotas:
-                pipeline.hgetall(PREFIX + each.name)
-            found: list[dict[bytes, bytes]] = await pipeline.execute()
-            return found
-
-        return await self._link.ask(read)
+        if not quotas:
+            return []
+        names = [("HGETALL", PREFIX + each.name) for each in quotas]
+        return [pair_fields(fields) for fields in await self._link.send_all(names)]
 
     async def aclose(self) -> None:
         """Send Redis the use it does not have yet; keep on disk what it does not take."""
@@ -181,8 +153,7 @@ class RedisUsageCounter:
                     await self._link.retry_now()
                 elif self._owed or self._unsent:
                     await self._send_owed()
-                name = PREFIX + REPLICAS
-                await self._link.ask(lambda redis: redis.hdel(name, self._replica))
+                await self._link.send("HDEL", PREFIX + REPLICAS, self._replica)
         if self._pending is not None:
             for id, each in self._open.items():  # their service may have served them
                 if not each.epoch:
@@ -192,15 +163,28 @@ class RedisUsageCounter:
 
     # -- sending ----------------------------------------------------------------------------------
 
-    async def _reserve_shared(self, id: str, uses: Sequence[QuotaUse]) -> QuotaShortfall | None:
+    async def _reserve_shared(
+        self, id: str, uses: Sequence[QuotaUse], unread: UnreadAnswers | None
+    ) -> QuotaShortfall | None:
+        rates = unread.rates if unread is not None else {}
         rows = [
-            (each.bound, (*_window_of(each.bound), each.bound.most, each.amount, ""))
+            (
+                each.bound,
+                (
+                    *_window_of(each.bound),
+                    each.bound.most,
+                    each.amount,
+                    str(rates.get(each.bound.unit, 0)),
+                    "",
+                ),
+            )
             for each in uses
         ]
         patience = 0 if self._alone else PATIENCE
-        epoch, answer = await self._run(
-            "reserve", [id, self._replica, int(self._listed), patience], rows
-        )
+        listed = int(self._listed)
+        arguments: list[Argument] = [id, self._replica, listed, patience, len(rows)]
+        answers = () if unread is None else unread.keys
+        epoch, answer = await self._run("reserve", arguments, rows, answers=answers)
         self._listed = True
         if not answer:
             message = "the gateway's counts are being restored; try again in a moment"
@@ -208,12 +192,13 @@ class RedisUsageCounter:
         granted, now, *rest = (int(each) for each in answer)
         self._ahead = now - monotonic() * 1000
         if not granted:
-            at, slot, taken, birth, wait = rest
+            at, slot, taken, birth, amount, wait = rest
             self._note_count(uses[at].bound, slot, taken, birth)
-            return QuotaShortfall(uses[at].bound, taken, uses[at].amount, wait / 1000)
-        slots, counts, births = rest[::3], rest[1::3], rest[2::3]
+            return QuotaShortfall(uses[at].bound, taken, amount, wait / 1000)
+        slots, counts, births, amounts = rest[::4], rest[1::4], rest[2::4], rest[3::4]
         placed = tuple(
-            SlotUse(each.bound, slot, each.amount) for each, slot in zip(uses, slots, strict=True)
+            SlotUse(each.bound, slot, amount)
+            for each, slot, amount in zip(uses, slots, amounts, strict=True)
         )
         for each, count, birth in zip(placed, counts, births, strict=True):
             self._note_count(each.bound, each.slot, count, birth)
@@ -226,11 +211,36 @@ class RedisUsageCounter:
         self._owe(id, OwedUse(tuple(replace(each, amount=0) for each in self._place(uses))))
 
     def _owe(self, id: str, owed: OwedUse, reservation: Reservation | None = None) -> None:
+        """Send use with the other commands of this step, without waiting."""
         self._owed[id] = owed
-        if not self._link.is_away:
-            telling = asyncio.ensure_future(self._tell(id, owed, reservation))
-            self._telling.add(telling)
-            telling.add_done_callback(self._telling.discard)
+        if self._link.is_away:
+            return
+        if not self._link.epoch:
+            self._keep_task(asyncio.ensure_future(self._tell(id, owed, reservation)))
+            return
+        keys, list_arguments = self._list_use(id, owed, reservation)
+        arguments = [self._link.epoch, *list_arguments()]
+        answer = self._link.send_script("settle", [EPOCH, *keys], arguments)
+        self._keep_task(answer)
+        answer.add_done_callback(partial(self._note_told, id, owed, reservation))
+
+    def _keep_task(self, task: asyncio.Future[Any]) -> None:
+        self._telling.add(task)
+        task.add_done_callback(self._telling.discard)
+
+    def _note_told(
+        self,
+        id: str,
+        owed: OwedUse,
+        reservation: Reservation | None,
+        answer: asyncio.Future[Any],
+    ) -> None:
+        if answer.cancelled() or answer.exception() is not None:
+            return  # it is owed
+        if answer.result() is not None:
+            self._owed.pop(id, None)
+        else:  # Redis has other data than this replica has seen
+            self._keep_task(asyncio.ensure_future(self._tell(id, owed, reservation)))
 
     async def _tell(self, id: str, owed: OwedUse, reservation: Reservation | None) -> None:
         with suppress(SharedStateLost):
@@ -240,6 +250,14 @@ class RedisUsageCounter:
         self, id: str, owed: OwedUse, reservation: Reservation | None = None
     ) -> None:
         """Send use; with its reservation, for the first time: Redis may have lost that alone."""
+        keys, list_arguments = self._list_use(id, owed, reservation)
+        await self._link.run_in_epoch("settle", keys, list_arguments)
+        self._owed.pop(id, None)
+
+    def _list_use(
+        self, id: str, owed: OwedUse, reservation: Reservation | None
+    ) -> tuple[Sequence[str], Callable[[], list[Argument]]]:
+        """Return the keys and the arguments of ``settle``."""
         held = {each.bound: each.amount for each in reservation.uses} if reservation else {}
         rows = [
             (
@@ -249,8 +267,8 @@ class RedisUsageCounter:
             for each in owed.uses
         ]
         first = reservation is not None
-        await self._run("settle", [owed.epoch, id, int(first)], rows, notices=first)
-        self._owed.pop(id, None)
+        arguments: list[Argument] = [owed.epoch, id, int(first)]
+        return self._list_keys(rows), self._list_arguments(arguments, rows, notices=first)
 
     async def _run(
         self,
@@ -259,20 +277,32 @@ class RedisUsageCounter:
         rows: Sequence[_Row],
         *,
         notices: bool = True,
+        answers: Iterable[str] = (),
     ) -> tuple[str, Any]:
-        """Run a script on counters, each with its arguments and the birth this replica has seen.
+        """Run a script on counters and cached answers."""
+        keys = [*self._list_keys(rows), *map(name_answer, answers)]
+        listing = self._list_arguments(arguments, rows, notices=notices)
+        return await self._link.run_in_epoch(script, keys, listing)
+
+    @staticmethod
+    def _list_keys(rows: Sequence[_Row]) -> list[str]:
+        return [REPLICAS, _RESERVATIONS, *(bound.name for bound, _ in rows)]
+
+    def _list_arguments(
+        self, arguments: Sequence[Argument], rows: Sequence[_Row], *, notices: bool
+    ) -> Callable[[], list[Argument]]:
+        """Return the arguments of a script, now: for each counter, the birth this replica has seen.
 
         ``notices``: whether it looks for losses. Use that is sent after one does not: each loss
         would begin the sending again.
         """
-        keys = [REPLICAS, _RESERVATIONS, *(bound.name for bound, _ in rows)]
 
-        def list_arguments() -> list[Argument]:
+        def list_now() -> list[Argument]:
             births = self._births if notices else {}
             seen = ((*values, births.get(bound.name, "")) for bound, values in rows)
             return [*arguments, *_flat(seen)]
 
-        return await self._link.run_in_epoch(script, keys, list_arguments)
+        return list_now
 
     def _note_count(self, bound: Quota, slot: int, count: int, birth: int) -> None:
         """Take over a count; not of a counter that began again since: the next script notices."""
@@ -311,11 +341,11 @@ class RedisUsageCounter:
     async def _join(self, id: str, reservation: Reservation) -> None:
         """Reserve in Redis for a request that was admitted without it."""
         rows = [
-            (each.bound, (*_window_of(each.bound), _ANY, each.amount, each.slot))
+            (each.bound, (*_window_of(each.bound), _ANY, each.amount, 0, each.slot))
             for each in reservation.uses
         ]
         self._open[id] = replace(reservation, epoch="")  # it may end meanwhile
-        arguments: list[Argument] = [id, self._replica, 0, 0]
+        arguments: list[Argument] = [id, self._replica, 0, 0, len(rows)]
         epoch, _ = await self._run("reserve", arguments, rows, notices=False)
         if id in self._open:
             self._open[id] = replace(reservation, epoch=epoch)

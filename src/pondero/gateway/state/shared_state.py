@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ...errors import BadConfig
 from ..config.model import REFERENCES, GatewayConfig, ServerConfig
@@ -12,12 +12,15 @@ from ..config.secrets import read_reference
 from ..quotas.usage_counter import LocalUsageCounter, UsageCounter
 from .answer_cache import AnswerCache, LocalAnswerCache
 from .breakers import Breakers
+from .claims import Claims, LocalClaims, RedisClaims
+from .conversation_memo import REMEMBERED_SHARE
 from .envelope_secrets import FileSecrets, LocalSecrets, RedisSecrets, SecretStore, make_secret
 from .key_file import KeyFile
 from .keys import FileKeys, KeyRing, KeyStore, LocalKeys
 from .owners import FileOwners
 from .pending_use import PendingUse
 from .redis_link import RedisLink
+from .sessions import FileSessions, LocalSessions, RedisSessions, SessionStore
 
 _OWNED = 30 * 86_400  # seconds: as long as OpenAI stores answers
 _OWNERS = 16 << 20  # bytes, if they are in memory
@@ -42,8 +45,23 @@ class BreakerStore(Protocol):
         """End a probe that tells nothing about the deployment."""
         ...
 
+    async def pause(self, name: str, seconds: float) -> None:
+        """Pause an account, by the name of its deployment."""
+        ...
+
+    def find_pause(self, name: str) -> float:
+        """Return the seconds for which an account is paused, as this process last saw it."""
+        ...
+
+    def is_resting(self, name: str) -> bool:
+        """Return whether a deployment is paused, and no probe is due; asks for no probe."""
+        ...
+
     def states(self) -> dict[str, str]:
-        """Return the state of every deployment with recent failures."""
+        """Return the state of every deployment with recent failures, and of every paused account.
+
+        One of ``closed``, ``probing``, ``open`` and ``paused``.
+        """
         ...
 
 
@@ -51,10 +69,15 @@ async def _nothing() -> None:
     """Do nothing: this process knows its own state."""
 
 
+def _do_nothing() -> None:
+    """Do nothing: this process knows its own state."""
+
+
 class SharedState(Struct, frozen=True, kw_only=True):
     """All shared state. ``look`` is called before each request; raises SharedStateLost.
 
-    ``owners`` has the client of each id that an answer gave out, ``secrets`` those of envelopes.
+    ``owners`` has the client of each id that an answer gave out, ``secrets`` those of envelopes,
+    ``sessions`` who is signed in to the console.
     ``is_lost`` returns whether the state cannot be read or written now.
     """
 
@@ -64,7 +87,13 @@ class SharedState(Struct, frozen=True, kw_only=True):
     keys: KeyStore
     owners: AnswerCache
     secrets: SecretStore
+    claims: Claims
+    sessions: SessionStore = field(default_factory=LocalSessions)
     look: Callable[[], Awaitable[None]] = _nothing
+    begin_look: Callable[[], Awaitable[None]] | None = None
+    """Begin ``look`` with the other commands of this step; None if there is nothing to look at."""
+    flush: Callable[[], None] = _do_nothing
+    """Send what was stored in this step before anything is written to a client."""
     is_lost: Callable[[], bool] = bool
     close: Callable[[], Awaitable[None]] = _nothing
     probe: Callable[[], Awaitable[None]] = _nothing
@@ -93,11 +122,12 @@ def make_shared_state(
     """Return a server's shared state.
 
     ``keys`` stores run-time keys without a Redis, ``secrets`` those of envelopes with or without.
-    ``saves_owners``: without a Redis, the owners of ids are in the data folder.
+    ``saves_owners``: without a Redis, the owners of ids and sessions are in the data folder.
     """
     own_secrets = secrets or LocalSecrets()
     owners = LocalAnswerCache(seconds=_OWNED, size=_OWNERS)
-    memory = LocalAnswerCache(seconds=server.answer_cache_seconds, size=server.answer_cache_bytes)
+    size = server.answer_cache_bytes - server.answer_cache_bytes // REMEMBERED_SHARE
+    memory = LocalAnswerCache(seconds=server.answer_cache_seconds, size=size)
     if server.state == "memory":
         saved = FileOwners(owners, seconds=_OWNED) if saves_owners else None
         return SharedState(
@@ -107,30 +137,33 @@ def make_shared_state(
             keys=keys or LocalKeys(),
             owners=saved or owners,
             secrets=own_secrets,
+            sessions=FileSessions() if saves_owners else LocalSessions(),
+            claims=LocalClaims(),
             close=saved.aclose if saved else _nothing,
         )
-    from .redis import (  # noqa: PLC0415 - an extra
-        RedisAnswerCache,
-        RedisBreakers,
-        RedisKeys,
-        RedisSnapshot,
-    )
+    from .redis import RedisBreakers, RedisKeys, RedisSnapshot  # noqa: PLC0415 - an extra
+    from .redis_answer_cache import LocalCopies, RedisAnswerCache  # noqa: PLC0415 - an extra
     from .redis_usage_counter import RedisUsageCounter  # noqa: PLC0415 - an extra
 
     address = resolve_address(server)
     link = RedisLink(address)
+    seconds, size = server.answer_cache_seconds, server.answer_cache_bytes
     board = RedisSnapshot(link)
     shared_keys = RedisKeys(link, board, KeyFile(address))
     return SharedState(
         state=RedisUsageCounter(
             link, alone=server.on_state_loss == "allow", pending=PendingUse(address)
         ),
-        memory=RedisAnswerCache(link, memory, seconds=server.answer_cache_seconds),
+        memory=RedisAnswerCache(link, LocalCopies(seconds=seconds, size=size), seconds=seconds),
         breakers=RedisBreakers(link, board),
         keys=shared_keys,
-        owners=RedisAnswerCache(link, owners, seconds=_OWNED),
-        secrets=RedisSecrets(link, own_secrets),
+        owners=RedisAnswerCache(link, LocalCopies(seconds=_OWNED, size=_OWNERS), seconds=_OWNED),
+        secrets=RedisSecrets(link, own_secrets, lambda: board.secrets),
+        sessions=RedisSessions(link),
+        claims=RedisClaims(link),
         look=board.look,
+        begin_look=board.begin,
+        flush=link.flush,
         is_lost=lambda: link.is_away,
         close=link.aclose,
         probe=board.look,
@@ -183,6 +216,10 @@ async def load_keys(config: GatewayConfig) -> AsyncIterator[KeyRing]:
     shared = make_shared_state(config.server, keys=FileKeys())
     try:
         await shared.look()
-        yield KeyRing(lambda: config.keys, shared.keys)
+        yield KeyRing(
+            lambda: config.keys,
+            shared.keys,
+            has_group=lambda name: config.find_group(name) is not None,
+        )
     finally:
         await shared.aclose()

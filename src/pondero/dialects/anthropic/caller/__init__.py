@@ -34,4 +34,5 @@ CALLER = Caller(
     stop_words=frozenset({"stop_sequence"}),
     retell=hosted_parts.retell,
     level_turns=request.LEVEL_TURNS,
+    rate_limits=errors.RATE_LIMITS,
 )

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 
 from pondero.canon import Json, ResponseHead
+from pondero.dialects.rate_limits import LimitNames, LimitUnit, RateLimitHeaders
 from pondero.errors import (
     AuthFailed,
     BadRequest,
@@ -20,6 +21,21 @@ from pondero.errors import (
     error_for_status,
 )
 from pondero.framing import describe_body, parse_json_or_none
+
+
+# On every answer (recorded exchanges, wires/anthropic section 8); a reset is a moment.
+def _name_limit(unit: LimitUnit, kind: str) -> LimitNames:
+    name = f"anthropic-ratelimit-{kind}-{{}}".format
+    return LimitNames(unit, name("remaining"), name("limit"), name("reset"))
+
+
+RATE_LIMITS = RateLimitHeaders(
+    (
+        _name_limit("requests", "requests"),
+        _name_limit("tokens", "tokens"),
+        _name_limit("tokens", "input-tokens"),
+    )
+)
 
 _CODES: Mapping[str, type[ServiceError]] = {
     "enforced_spend_limit_reached": QuotaSpent,

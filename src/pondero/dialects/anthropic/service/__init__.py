@@ -12,9 +12,11 @@ from pondero.dialects.portability import NeededField, Portability
 from pondero.dialects.tables import ASKING_TOOLS
 
 from . import address, errors, models, parse, reply, rules, types
+from .conversation import CONVERSATION
 from .depth import DEPTH
 from .media import MEDIA
 from .stored_ids import STORED_IDS
+from .turn_form import TURN_FORM
 
 SERVICE = Service(
     default_provider=types.NAME,
@@ -23,6 +25,7 @@ SERVICE = Service(
     requested_model=address.model_of,
     with_model=address.with_model,
     parse=parse.parse,
+    turn_form=TURN_FORM,
     accept=rules.accept,
     reply=reply.reply,
     stream=reply.Stream,
@@ -56,6 +59,7 @@ SERVICE = Service(
     media=MEDIA,
     also_at={"openrouter": "openrouter", "ollama": "ollama"},
     stored_ids=STORED_IDS,
+    conversation=CONVERSATION,
     portability=Portability(
         maker="Anthropic",
         needed=(

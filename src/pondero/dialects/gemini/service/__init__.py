@@ -15,6 +15,7 @@ from . import address, errors, models, parse, reply, rules
 from .depth import DEPTH
 from .media import MEDIA
 from .stored_ids import STORED_IDS
+from .turn_form import TURN_FORM
 
 _ANSWERS = AnswerFields(
     places={
@@ -30,6 +31,7 @@ SERVICE = Service(
     requested_model=address.model_of,
     with_model=address.with_model,
     parse=parse.parse,
+    turn_form=TURN_FORM,
     accept=rules.accept,
     reply=reply.reply,
     stream=reply.stream,

@@ -2,6 +2,7 @@
 
 from pondero.dialects.answer_fields import AnswerFields
 from pondero.dialects.dialect import Caller, ModelListing, OwnTelemetry
+from pondero.dialects.rate_limits import OPENAI_RATE_LIMITS
 from pondero.dialects.schema_rules import HOST_PLAIN, OPENAI_STRICT, OutputSupport, ToolRules
 
 from . import count, errors, quirks, repair, request, response, stream
@@ -28,4 +29,5 @@ CALLER = Caller(
         most={"count": 128, "top": 20},
     ),
     level_turns=request.LEVEL_TURNS,
+    rate_limits=OPENAI_RATE_LIMITS,
 )

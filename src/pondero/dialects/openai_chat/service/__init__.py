@@ -2,6 +2,7 @@
 
 from pondero.dialects import bodies
 from pondero.dialects.answer_fields import AnswerFields
+from pondero.dialects.conversation_marks import ConversationMarks
 from pondero.dialects.dialect import (
     ErrorId,
     HostedTools,
@@ -19,6 +20,7 @@ from . import address, errors, models, parse, reply, rules, stream
 from .depth import DEPTH
 from .media import MEDIA
 from .stored_ids import STORED_IDS
+from .turn_form import TURN_FORM
 
 # Responses has them too (openai 3.49.0); its `store` is another thing: an answer to be fetched.
 _COMMON = (
@@ -56,6 +58,7 @@ SERVICE = Service(
     requested_model=bodies.model_of,
     with_model=bodies.with_model,
     parse=parse.parse,
+    turn_form=TURN_FORM,
     accept=rules.accept,
     reply=reply.reply,
     stream=stream.Stream,
@@ -67,6 +70,7 @@ SERVICE = Service(
         thinking=True, call="start", trailing_thinking=True, may_lose_thinking=True
     ),
     restate_error=reply.restate_error,
+    conversation=ConversationMarks(fields=(("prompt_cache_key",),)),  # openai 3.49.0
     models=ModelEndpoints(
         classify=address.asks,
         write_list=models.write_list,

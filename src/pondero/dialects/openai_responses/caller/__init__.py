@@ -2,6 +2,7 @@
 
 from pondero.dialects.answer_fields import AnswerFields
 from pondero.dialects.dialect import Caller, ModelListing, OwnTelemetry
+from pondero.dialects.rate_limits import OPENAI_RATE_LIMITS
 from pondero.dialects.schema_rules import OPENAI_PLAIN, OPENAI_STRICT, OutputSupport, ToolRules
 
 from . import errors, hosted_parts, input, repair, request, response, stream
@@ -38,4 +39,5 @@ CALLER = Caller(
     hosted_settings=hosted_parts.SETTINGS,
     retell=hosted_parts.retell,
     level_turns=input.LEVEL_TURNS,
+    rate_limits=OPENAI_RATE_LIMITS,
 )

@@ -1,6 +1,7 @@
 """The service side: reads requests, rejects invalid ones, writes answers."""
 
 from pondero.dialects.answer_fields import AnswerFields
+from pondero.dialects.conversation_marks import ConversationMarks
 from pondero.dialects.dialect import (
     ErrorId,
     ModelEndpoints,
@@ -29,6 +30,7 @@ from . import (
 from . import stored_responses as stored
 from .depth import DEPTH
 from .media import MEDIA
+from .turn_form import TURN_FORM
 from .types import HOSTED_TOOLS
 
 _ANSWERS = AnswerFields(
@@ -42,6 +44,7 @@ SERVICE = Service(
     requested_model=address.model_of,
     with_model=address.with_model,
     parse=parse.parse,
+    turn_form=TURN_FORM,
     accept=rules.accept,
     reply=reply.reply,
     stream=stream.Stream,
@@ -82,6 +85,10 @@ SERVICE = Service(
         levels_at=stored_ids.LEVELS_AT,
     ),
     shows_thinking=False,
+    # requests of Codex 0.166.0, pi 0.87.1 and opencode 1.18.33
+    conversation=ConversationMarks(
+        headers=("session-id", "session_id"), fields=(("prompt_cache_key",),)
+    ),
     passthrough=PassthroughRules(
         model_at=(("model",), ("response", "model")),
         headers=("openai-beta",),

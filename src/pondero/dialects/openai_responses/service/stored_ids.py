@@ -39,7 +39,8 @@ def find(http: HttpRequest) -> tuple[StoredId, ...]:
     """Return the ids in a request that stand for something stored."""
     try:
         fields = _FIELDS.decode(http.body)
-        return tuple(_iter_ids({name: _decode(fields, name) for name in _NAMES if name in fields}))
+        named = {name: _decode(fields, name) for name in _NAMES if name in fields}
+        return tuple(_iter_ids(named, http.body))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return ()  # ``parse`` rejects it
 
@@ -71,7 +72,9 @@ def _has_ids(raw: bytes) -> bool:
     return any(mark in raw for mark in marks)
 
 
-def _iter_ids(body: dict[str, Json]) -> Iterator[StoredId]:
+def _iter_ids(body: dict[str, Json], data: bytes) -> Iterator[StoredId]:
+    escapes = b"\\u00" in data
+    has_boxes, has_files = escapes or b"container" in data, escapes or b"file_id" in data
     if previous := body.get("previous_response_id"):
         yield StoredId("previous_response_id", str(previous), is_history=True)
     for name in ("conversation", "prompt"):
@@ -80,15 +83,15 @@ def _iter_ids(body: dict[str, Json]) -> Iterator[StoredId]:
     if compared := get_path(body, _COMPARED):
         yield StoredId(_COMPARED[0], str(compared), may_be_dropped=True)
     for item in _iter_objects(body.get("input")):
-        yield from _iter_item_ids(item)
-    for field in ("tools", "tool_choice"):
+        yield from _iter_item_ids(item, has_boxes=has_boxes)
+    for field in ("tools", "tool_choice") if has_boxes else ():
         yield from (StoredId(field, id) for id in iter_ids(body.get(field), _BOXES))
-    for field in ("input", "tools"):
+    for field in ("input", "tools") if has_files else ():
         files = iter_ids(body.get(field), _FILES)
         yield from (StoredId(field, id, may_be_dropped=True, is_shared=True) for id in files)
 
 
-def _iter_item_ids(item: dict[str, Json]) -> Iterator[StoredId]:
+def _iter_item_ids(item: dict[str, Json], *, has_boxes: bool) -> Iterator[StoredId]:
     kind, id = item.get("type"), item.get("id")
     if kind == "item_reference" or (kind is None and "role" not in item and id is not None):
         yield StoredId("input", str(id), is_item=True)
@@ -97,7 +100,7 @@ def _iter_item_ids(item: dict[str, Json]) -> Iterator[StoredId]:
         # documented whether the service reads its stored item instead.
         content = any(map(item.get, _CONTENT[kind]))
         yield StoredId("input", id, is_item=True, may_be_dropped=True, has_content=content)
-    for name, inner in item.items():
+    for name, inner in item.items() if has_boxes else ():
         if name in _SAID:  # a box that a text mentions is opened by nothing
             boxes = ((id, True) for id in iter_ids(inner, _BOXES))
         else:

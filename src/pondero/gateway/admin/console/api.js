@@ -1,9 +1,11 @@
-// Calls the admin API. If it needs an admin key, the user is asked for it once; it stays in this tab.
+// Calls the admin API. If it needs it, the user signs in at the identity provider, whose session is a
+// cookie that scripts cannot read, or enters an admin key, which stays in this tab.
 
 const KEY = "pondero-admin-key";
 const SILENCE = 40_000; // milliseconds: the gateway sends something every 15 seconds
 const dialog = document.getElementById("enter");
 let signingIn = null;
+let entered = false; // whether the gateway let this page in before
 
 /** Return the answer to a request; throws an Error whose message can be shown. */
 export async function ask(place, { method = "GET", body, signal } = {}) {
@@ -97,21 +99,30 @@ async function send(place, { method = "GET", body, signal } = {}) {
       signal,
       body: body === undefined ? undefined : JSON.stringify(body),
       cache: "no-store",
-      credentials: "omit",
+      credentials: "same-origin",
       redirect: "error",
     });
-    if (response.status !== 401) return response;
+    if (response.status !== 401) {
+      entered = true;
+      return response;
+    }
     if (key && key === sessionStorage.getItem(KEY)) sessionStorage.removeItem(KEY);
     signingIn ??= signIn(Boolean(key)).finally(() => (signingIn = null));
     await signingIn;
   }
 }
 
-function signIn(again) {
+/** Ask for an admin key, or lead to the identity provider, which leaves this page. */
+async function signIn(again) {
   const field = document.getElementById("enter-key");
-  if (again) document.getElementById("enter-why").textContent = "That key was not accepted. Try another.";
+  const label = await findProvider();
+  const provider = document.getElementById("enter-provider");
+  provider.hidden = label === null;
+  provider.textContent = `Sign in with ${label}`;
+  document.getElementById("enter-why").textContent = describe(again, label);
+  document.getElementById("enter-submit").className = label === null ? "main" : "quiet";
   dialog.showModal();
-  field.focus();
+  (label === null ? field : provider).focus();
   return new Promise((done) => {
     const closed = () => {
       if (!field.value.trim()) return dialog.showModal();
@@ -122,4 +133,32 @@ function signIn(again) {
     };
     dialog.addEventListener("close", closed);
   });
+}
+
+function describe(again, label) {
+  if (again) return "That key was not accepted. Try another.";
+  if (entered && label !== null) return "Your session has ended. Sign in again.";
+  if (label !== null) return "Sign in, or use an admin key. The key stays in this browser tab.";
+  return "This console needs an admin key. The key stays in this browser tab.";
+}
+
+/** Return what the identity provider is called; null if there is none. */
+async function findProvider() {
+  try {
+    const response = await fetch("../admin/sign-in-options", { cache: "no-store", credentials: "omit", redirect: "error" });
+    return (await response.json()).label ?? null;
+  } catch {
+    return null; // the key still works
+  }
+}
+
+/** End the session, and forget the key; then load the page again. */
+export async function signOut() {
+  const key = sessionStorage.getItem(KEY);
+  sessionStorage.removeItem(KEY);
+  if (!key) {
+    const response = await fetch("../admin/sign-out", { method: "POST", cache: "no-store", credentials: "same-origin", redirect: "error" });
+    if (!response.ok) throw new Error((await response.json()).error?.message ?? `the gateway says ${response.status}`);
+  }
+  location.reload();
 }

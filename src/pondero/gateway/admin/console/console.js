@@ -1,13 +1,15 @@
-// Starts the page: shows one of its three parts, passes live requests on, and says if none can come.
+// Starts the page: shows one of its four parts, passes live requests on, and says if none can come.
 
 import { Follower } from "./api.js";
+import { openAudit } from "./audit.js";
 import { openDial } from "./dial.js";
 import { clock } from "./elements.js";
 import { openKeys } from "./keys.js";
 import { addLive, focusSearch, openRequests, startRequests } from "./requests.js";
+import { openWho } from "./who.js";
 
-const PAGES = { requests: openRequests, keys: openKeys, dial: openDial };
-const TITLES = { requests: "Requests", keys: "Keys", dial: "Dial" };
+const PAGES = { requests: openRequests, keys: openKeys, dial: openDial, audit: openAudit };
+const TITLES = { requests: "Requests", keys: "Keys", dial: "Dial", audit: "Audit" };
 const follower = new Follower();
 const lost = document.getElementById("lost");
 let shown = null;
@@ -23,6 +25,7 @@ async function show() {
   document.title = `${TITLES[shown]} · pondero`;
   const trouble = document.getElementById("trouble");
   try {
+    await openWho();
     await PAGES[shown](query ?? "");
     trouble.hidden = true;
   } catch (error) {

@@ -62,8 +62,8 @@ function draw({ request, phases, adjustments }) {
       ["counted by", request.estimated ? "the gateway in part, because the service did not report all" : request.tries ? "the service" : null],
     ])),
     section("Request", facts([
-      ["key", request.key || "none"], ["requested model", request.requested_model], ["answered by", request.model],
-      ["route", request.route], ["purpose", request.purpose], ["client API", request.client_api],
+      ["key", request.key || "none"], ["group", request.group], ["requested model", request.requested_model], ["answered by", request.model],
+      ["route", request.route], ["deployment", request.deployment], ["purpose", request.purpose], ["client API", request.client_api],
       ["path", PATHS[request.path] ?? request.path], ["finish", request.finish],
     ])),
     el("p", { class: "none" }, "The gateway records no prompts and no answers."));

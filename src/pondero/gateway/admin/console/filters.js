@@ -3,7 +3,7 @@
 import { LEVELS, el } from "./elements.js";
 
 const form = document.getElementById("filters");
-const NAMES = ["search", "key", "model", "outcome", "level", "purpose", "since", "until"];
+const NAMES = ["search", "key", "group", "model", "outcome", "level", "purpose", "since", "until"];
 const ENDS = { done: "answered", refused: "rejected", failed: "failed", left: "client left" };
 const PAUSE = 250; // milliseconds after a key before a search begins
 let onChange = () => {};
@@ -25,8 +25,9 @@ export function startFilters(changed) {
 }
 
 /** Offer values; one that is chosen and does not occur any more stays. */
-export function offer({ keys, models, statuses, purposes }) {
+export function offer({ keys, groups, models, statuses, purposes }) {
   for (const key of keys) option("key", key, key);
+  for (const group of groups) option("group", group, group);
   for (const model of models) option("model", model, model);
   for (const purpose of purposes) option("purpose", purpose, purpose);
   for (const status of statuses) option("outcome", `status=${status}`, String(status), form.elements.outcome.lastElementChild);

@@ -1,7 +1,8 @@
-// The keys page: lists keys with their rules and quotas, and creates, changes, blocks and removes them.
+// The keys page: lists keys and groups with their rules and quotas, and creates, changes, blocks and removes them.
 
 import { ask } from "./api.js";
 import { LEVELS, compact, el, formatCost } from "./elements.js";
+import { mayChange } from "./who.js";
 
 const form = document.getElementById("make");
 const wrong = document.getElementById("make-wrong");
@@ -9,14 +10,35 @@ const CHECKS = ["admin", "metrics", "account_state"];
 const WORDS = { requests: "requests", tokens: "tokens", thinking_tokens: "thinking tokens", money: "dollars" };
 
 export async function openKeys() {
-  const { keys, guarded } = await ask("keys");
-  document.getElementById("keys-note").textContent = guarded
-    ? "Only admins see this page."
+  const [{ keys, guarded }, { groups }] = await Promise.all([ask("keys"), ask("groups")]);
+  drawGroups(groups);
+  form.hidden = !mayChange();
+  document.getElementById("keys-note").textContent = !mayChange()
+    ? "You are a viewer: you see the keys, and change nothing."
+    : guarded
+    ? "Only people who are signed in see this page."
     : "Anyone who can reach this machine can see this page. Create an admin key to restrict it.";
   document.getElementById("keys").replaceChildren(
     ...keys.map(keyCard),
     ...(keys.length ? [] : [el("li", { class: "none" }, el("strong", {}, "No keys yet: every local client can send requests."), " Once you create a key, every client needs one.")]),
   );
+}
+
+function drawGroups(groups) {
+  document.getElementById("groups-section").hidden = groups.length === 0;
+  document.getElementById("make-group").hidden = groups.length === 0;
+  document.getElementById("groups").replaceChildren(...groups.map(groupCard));
+  for (const { name } of groups) {
+    if (![...form.elements.group.options].some((each) => each.value === name)) form.elements.group.append(el("option", {}, name));
+  }
+}
+
+function groupCard(group) {
+  return el("li", { class: "card", "data-group": group.name },
+    el("div", { class: "line" }, el("h3", {}, group.name)),
+    el("dl", { class: "facts" },
+      ...fact("keys", group.keys.length ? group.keys.join(", ") : "none"), ...fact("level rules", formatRules(group.thinking))),
+    group.bounds.length ? el("ul", { class: "bounds" }, ...group.bounds.map(quotaLine)) : null);
 }
 
 function keyCard(key) {
@@ -25,11 +47,12 @@ function keyCard(key) {
     el("div", { class: "line" },
       el("h2", {}, key.name), el("span", { class: state === "active" ? "tag good" : "tag wrong" }, state),
       key.admin ? el("span", { class: "tag" }, "admin") : null, key.metrics ? el("span", { class: "tag" }, "metrics") : null,
-      el("span", { class: "acts" },
+      mayChange() ? el("span", { class: "acts" },
         key.made_here ? el("button", { type: "button", class: "quiet", onclick: () => edit(key) }, "Edit") : null,
         el("button", { type: "button", class: "quiet", onclick: () => block(key) }, key.blocked ? "Unblock" : "Block"),
-        key.made_here ? el("button", { type: "button", class: "quiet danger", onclick: () => remove(key) }, "Remove") : null)),
+        key.made_here ? el("button", { type: "button", class: "quiet danger", onclick: () => remove(key) }, "Remove") : null) : null),
     el("dl", { class: "facts" },
+      ...(key.group ? fact("group", key.group) : []),
       ...fact("models", key.models.length ? key.models.join(", ") : "all"),
       ...fact("level rules", formatRules(key.thinking)),
       ...(key.expires ? fact(hasExpired(key) ? "expired" : "expires", formatTime(key.expires)) : []),
@@ -95,7 +118,7 @@ function edit(key) {
   edited = key.name;
   const { elements } = form;
   const values = {
-    name: key.name, models: key.models.join(", "), ...key.thinking,
+    name: key.name, group: key.group, models: key.models.join(", "), ...key.thinking,
     requests: key.limit?.requests, limit_tokens: key.limit?.tokens, limit_per: key.limit?.per,
     cost: key.budget?.cost, tokens: key.budget?.tokens, thinking_tokens: key.budget?.thinking_tokens, per: key.budget?.per,
     expires: key.expires && new Date(key.expires).toISOString().slice(0, 16),
@@ -133,6 +156,7 @@ function readForm() {
   const whole = (name) => (values[name] ? Number(values[name]) : null);
   const some = (record, per) => (Object.values(record).some((value) => value !== null) ? { ...record, per } : null);
   return {
+    group: values.group || null,
     models: values.models.split(/[\s,]+/).filter(Boolean),
     thinking: Object.fromEntries(["default", "floor", "cap", "force"].map((name) => [name, values[name] || null])),
     limit: some({ requests: whole("requests"), tokens: whole("limit_tokens") }, values.limit_per),

@@ -1,4 +1,4 @@
-// What the figures of a time span add up to: totals, models, keys, rules and the watch.
+// What the figures of a time span add up to: totals, models, keys, groups, rules and the watch.
 
 import { LEVELS, compact, el, formatCost, number, percent, seconds, tokens } from "./elements.js";
 import { endWord, isChosen, toggle } from "./filters.js";
@@ -13,6 +13,7 @@ export function drawTotals(figures) {
   drawSums(figures);
   drawModels(figures);
   drawSpend(figures);
+  drawGroups(figures);
   drawStatuses(figures);
   drawRules(figures);
   drawPurposes(figures);
@@ -89,6 +90,20 @@ function drawSpend({ keys }) {
     ["answer", "number", (row) => compact(row.answer)],
     ["cost", "number", (row) => formatCost(row.cost)],
   ], keys, "No requests in this time span.");
+}
+
+function drawGroups({ groups }) {
+  document.getElementById("groups-panel").hidden = groups.length === 0;
+  fillTable("group-spend", [
+    ["group", "name", (row) => choice("group", row.group)],
+    ["keys", "number", (row) => number(row.keys)],
+    ["requests", "number", (row) => number(row.requests)],
+    ["errors", "number", (row) => el("span", { class: row.failed ? "wrong" : null }, rate(row.failed, row.requests - row.rejected))],
+    ["rejected", "number extra", (row) => number(row.rejected)],
+    ["thinking", "number thinking", (row) => compact(row.thinking)],
+    ["answer", "number extra", (row) => compact(row.answer)],
+    ["cost", "number", (row) => formatCost(row.cost)],
+  ], groups, "No requests in this time span.");
 }
 
 const choice = (name, value) =>

@@ -1,5 +1,5 @@
 -- One step of a deployment's breaker, as breakers.Breakers takes it.
--- KEYS: all breakers. ARGV: time, step, name, failures, within, rest, probe (in milliseconds).
+-- KEYS: all breakers. ARGV: time, step, name, failures, within, rest, probe, pause (in milliseconds).
 local now, step, name = clock(ARGV[1]), ARGV[2], ARGV[3]
 local failures, within = tonumber(ARGV[4]), tonumber(ARGV[5])
 local rest, probe = tonumber(ARGV[6]), tonumber(ARGV[7])
@@ -16,10 +16,18 @@ local probing = is_within(breaker.probing, probe)
 
 local function keep()
   redis.call('HSET', KEYS[1], name, cjson.encode(breaker))
-  redis.call('PEXPIRE', KEYS[1], 600000)
+  -- A long pause of one account outlasts the failures of others.
+  local left = math.max(600000, redis.call('PTTL', KEYS[1]))
+  if breaker.paused then left = math.max(left, breaker.paused - now) end
+  redis.call('PEXPIRE', KEYS[1], left)
 end
 
-if step == 'ask' then
+if step == 'pause' then
+  -- An account that its service asked to wait; a longer pause stays.
+  local paused = now + tonumber(ARGV[8])
+  if not breaker.paused or breaker.paused < paused then breaker.paused = paused end
+  keep()
+elseif step == 'ask' then
   if not breaker.opened then return 0 end
   if probing or is_within(breaker.opened, rest) then return 1 end
   breaker.probing = now

@@ -1,16 +1,20 @@
 -- Takes all of some amounts for a request, or none of them. A reservation has no end: if its worker
 -- dies, the service may have served the request, so it counts as used until it is settled.
--- KEYS: epoch, replicas, reservations, then the counters. ARGV: time, epoch, id, this replica, 1 if
--- it is in the list of replicas, for how many milliseconds after a loss it waits for the others, then
--- for each counter:
--- rolling, per, most, amount, the slot of a request that was admitted without Redis, else empty, and
--- the birth of the counter that this replica has seen, else empty.
+-- KEYS: epoch, replicas, reservations, then the counters, then cached answers that the request
+-- continues. ARGV: time, epoch, id, this replica, 1 if it is in the list of replicas, for how many
+-- milliseconds after a loss it waits for the others, the number of counters, then for each counter:
+-- rolling, per, most, amount, how much more for each byte of the cached answers, the slot of a request
+-- that was admitted without Redis, else empty, and the birth of the counter that this replica has
+-- seen, else empty.
 -- Returns nothing in another epoch, or if a counter is lost; an empty list while another replica has
--- not yet given back what it saw; 1, the time, and the slot, count and birth of each counter; or 0, the time, the counter that has no room for the longest, its slot, its
--- count, its birth, and in how many milliseconds there is room.
+-- not yet given back what it saw; 1, the time, and the slot, count, birth and amount of each counter;
+-- or 0, the time, the counter that has no room for the longest, its slot, its count, its birth, the
+-- amount, and in how many milliseconds there is room.
 if redis.call('GET', KEYS[1]) ~= ARGV[2] then return false end
-for number = 4, #KEYS do
-  if is_lost(KEYS[number], ARGV[6 * number - 12]) then return false end
+local last = 3 + tonumber(ARGV[7])
+local function place(number) return 7 * number - 20 end  -- of the first argument of a counter
+for number = 4, last do
+  if is_lost(KEYS[number], ARGV[place(number) + 6]) then return false end
 end
 local waits = age(ARGV[2]) < tonumber(ARGV[6])
 if redis.call('HSET', KEYS[2], ARGV[4], ARGV[2]) == 1 and ARGV[5] == '1' then
@@ -26,6 +30,17 @@ local now, id = clock(ARGV[1]), ARGV[3]
 local reservation = KEYS[3] .. ':' .. id
 local again = redis.call('EXISTS', reservation) == 1  -- sent twice, or released before it came
 
+local bytes = 0
+for number = last + 1, #KEYS do bytes = bytes + redis.call('STRLEN', KEYS[number]) end
+
+-- A request that may take more than a limit has in all goes alone.
+local function find_amount(at)
+  local most, amount = tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
+  local more = math.ceil(tonumber(ARGV[at + 4]) * bytes)
+  if ARGV[at] == '1' then return math.max(amount, math.min(amount + more, most)) end
+  return amount + more
+end
+
 local function count_slots(counter, span, rolling)
   if rolling ~= '1' then
     return {span.slot}, {[span.slot] = tonumber(redis.call('HGET', counter, whole(span.slot)) or '0')}
@@ -38,15 +53,15 @@ local function count_slots(counter, span, rolling)
   return slots, counts
 end
 
-local spans, taken, worst = {}, {}, nil
-for number = 4, #KEYS do
-  local at = 6 * number - 17
-  local most, amount = tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
+local spans, taken, amounts, worst = {}, {}, {}, nil
+for number = 4, last do
+  local at = place(number)
+  local most, amount = tonumber(ARGV[at + 2]), find_amount(at)
   local span = window(ARGV[at], ARGV[at + 1], now)
   local slots, counts = count_slots(KEYS[number], span, ARGV[at])
   local sum = 0
   for _, slot in ipairs(slots) do sum = sum + counts[slot] end
-  spans[number], taken[number] = span, sum
+  spans[number], taken[number], amounts[number] = span, sum, amount
   local over = sum + amount - most
   if over > 0 and amount > 0 and not again then
     local free = span.ends(span.slot)
@@ -63,22 +78,27 @@ end
 if worst then
   local number, sum, wait = unpack(worst)
   local slot, born = spans[number].slot, birth(KEYS[number])
-  return {0, whole(now), number - 4, whole(slot), whole(sum), born, whole(wait)}
+  local asked = whole(amounts[number])
+  return {0, whole(now), number - 4, whole(slot), whole(sum), born, asked, whole(wait)}
 end
 
 local answer = {1, whole(now)}
-for number = 4, #KEYS do
-  local at, span = 6 * number - 17, spans[number]
-  local amount, slot = tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4]) or span.slot
-  if not again then
+for number = 4, last do
+  local at, span, amount = place(number), spans[number], amounts[number]
+  local slot = tonumber(ARGV[at + 5]) or span.slot
+  if again then
+    local held = redis.call('HGET', reservation, KEYS[number])
+    amount = tonumber(held and string.match(held, '^%d+:(%d+)') or amount)
+  else
     add(KEYS[number], span, slot, amount)
-    local place = whole(slot) .. ':' .. whole(amount) .. ':' .. birth(KEYS[number])
-    redis.call('HSET', reservation, KEYS[number], place)
+    local held = whole(slot) .. ':' .. whole(amount) .. ':' .. birth(KEYS[number])
+    redis.call('HSET', reservation, KEYS[number], held)
     taken[number] = taken[number] + amount
   end
   answer[#answer + 1] = whole(slot)
   answer[#answer + 1] = whole(taken[number])
   answer[#answer + 1] = birth(KEYS[number])
+  answer[#answer + 1] = whole(amount)
 end
 if not again then redis.call('PEXPIRE', reservation, whole(LATE)) end
 return answer

@@ -1,0 +1,158 @@
+"""Hides e-mail addresses and keys from models: a placeholder is sent, and restored in the answer.
+
+A placeholder depends on the hidden value alone, so a conversation reads the same at every turn:
+its prompt cache and its signatures stay valid. Other processes with the same secret write the same
+placeholders.
+"""
+
+import hmac
+import os
+import re
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+from msgspec import Struct, UnsetType, json
+from msgspec.structs import asdict, replace
+
+from pondero.canon import Blob, Event, PartEnd, Request, TextDelta, ThinkingDelta, ToolDelta
+from pondero.gateway import Hook, HookCall
+
+PATTERNS: Mapping[str, str] = {
+    "email": r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}\.)+[A-Za-z]{2,24}",
+    "key": (
+        r"\b(?:sk-[A-Za-z0-9_-]{16,200}|AKIA[A-Z0-9]{16}|AIza[A-Za-z0-9_-]{35}"
+        r"|gh[pousr]_[A-Za-z0-9]{36,200}|xox[abprs]-[A-Za-z0-9-]{10,200})"
+    ),
+}
+"""What is hidden unless the settings say otherwise, by the name that its placeholders have."""
+_DIGITS = 16  # of a placeholder: two values with the same one are not to be expected
+_PLACEHOLDER = re.compile(r"\[[a-z_]{1,32}#[0-9a-f]{16}\]")
+_BEGINNING = re.compile(r"\[(?:[a-z_]{0,32}|[a-z_]{1,32}#[0-9a-f]{0,16})\Z")
+_LONGEST = 32 + 3 + _DIGITS  # characters of a placeholder
+_LEAST_SECRET = 16
+
+
+class _Settings(Struct, forbid_unknown_fields=True):
+    secret: str
+    patterns: dict[str, str] = {}
+
+
+class Mask(Hook):
+    """``secret``: ``env:NAME``; ``patterns``: regular expressions in place of the usual ones."""
+
+    changes_answers = True
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        said = msgspec.convert(settings, _Settings)
+        self._secret = _read_secret(said.secret)
+        patterns = said.patterns or PATTERNS
+        if not all(re.fullmatch("[a-z_]{1,32}", name) for name in patterns):
+            message = "name patterns with small letters and _, at most 32"
+            raise ValueError(message)
+        groups = (f"(?P<{name}>{pattern})" for name, pattern in patterns.items())
+        self._pattern = re.compile("|".join(groups))
+
+    def on_request(self, call: HookCall, /) -> Request:
+        """Return the request with placeholders, in all texts that a model or its service reads."""
+        hidden: dict[str, str] = {}
+
+        def hide(text: str) -> str:
+            return self._pattern.sub(lambda found: self._hide(found, hidden), text)
+
+        request = call.request
+        names = ("messages", "system", "tools", "output", "stop", "extras")
+        changed = replace(request, **{n: _apply(hide, getattr(request, n)) for n in names})
+        call.notes["hidden"] = hidden
+        return changed
+
+    def _hide(self, found: re.Match[str], hidden: dict[str, str]) -> str:
+        value = found[0]
+        digest = hmac.new(self._secret, value.encode("utf-8", "surrogatepass"), sha256).hexdigest()
+        placeholder = f"[{found.lastgroup}#{digest[:_DIGITS]}]"
+        hidden[placeholder] = value
+        return placeholder
+
+    def on_event(self, call: HookCall, event: Event, /) -> list[Event]:
+        """Return an event with the values back in their places, also across several deltas."""
+        hidden: Mapping[str, str] = call.notes.get("hidden", {})
+        if not hidden:
+            return [event]
+        waiting: dict[int, tuple[type, str]] = call.notes.setdefault("waiting", {})
+        match event:
+            case TextDelta(index, text) | ThinkingDelta(index, text) | ToolDelta(index, text):
+                kind = type(event)
+                text = waiting.pop(index, (kind, ""))[1] + text
+                ready, rest = _split(text)
+                if rest:
+                    waiting[index] = (kind, rest)
+                return [kind(index, _restore(kind, ready, hidden))] if ready else []
+            case PartEnd(index, part):
+                kind, rest = waiting.pop(index, (TextDelta, ""))
+                whole = PartEnd(index, _apply(lambda text: _put_back(text, hidden), part))
+                return [kind(index, _restore(kind, rest, hidden)), whole] if rest else [whole]
+            case _:
+                return [event]
+
+
+def _read_secret(reference: str) -> bytes:
+    kind, _, name = reference.partition(":")
+    secret = os.environ.get(name, "") if kind == "env" else ""
+    if len(secret) < _LEAST_SECRET:
+        message = f'write secret = "env:NAME", a variable of at least {_LEAST_SECRET} characters'
+        raise ValueError(message)
+    return secret.encode()
+
+
+def _apply(change: Callable[[str], str], value: Any) -> Any:
+    """Return a value with a change made in all its texts; signatures and bytes stay."""
+    match value:
+        case str():
+            return change(value)
+        case list():
+            return [_apply(change, each) for each in value]
+        case tuple():
+            return tuple(_apply(change, each) for each in value)
+        case dict():
+            return {_apply(change, name): _apply(change, each) for name, each in value.items()}
+        case Blob(media_type, bytes(data)) if media_type.startswith(_WRITTEN):
+            written = data.decode("utf-8", "surrogateescape")
+            return replace(value, data=change(written).encode("utf-8", "surrogateescape"))
+        case Struct():
+            fields = {
+                name: _apply(change, each)
+                for name, each in asdict(value).items()
+                if name not in _KEPT and each is not None and not isinstance(each, UnsetType)
+            }
+            return replace(value, **fields)
+        case _:
+            return value
+
+
+_WRITTEN = ("text/", "application/json", "application/xml")
+_KEPT = frozenset(("signature", "id", "call_id", "name", "origin", "role", "cache", "dialect"))
+"""Fields that no text of a user is in, or that must be sent back unchanged."""
+
+
+def _split(text: str) -> tuple[str, str]:
+    """Return what can be shown now, and a rest that may be the beginning of a placeholder."""
+    start = text.rfind("[", max(0, len(text) - _LONGEST))
+    if start < 0 or not _BEGINNING.match(text, start):
+        return text, ""
+    return text[:start], text[start:]
+
+
+def _put_back(text: str, hidden: Mapping[str, str]) -> str:
+    return _PLACEHOLDER.sub(lambda found: hidden.get(found[0], found[0]), text)
+
+
+def _restore(kind: type, text: str, hidden: Mapping[str, str]) -> str:
+    """Return a delta's text with its values; those inside of JSON are escaped."""
+    if kind is not ToolDelta:
+        return _put_back(text, hidden)
+    return _PLACEHOLDER.sub(lambda found: _escape(hidden.get(found[0], found[0])), text)
+
+
+def _escape(value: str) -> str:
+    return json.encode(value).decode()[1:-1]

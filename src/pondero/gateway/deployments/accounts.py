@@ -1,0 +1,216 @@
+"""The accounts of a configuration while it runs: their load, their limits, and who is next.
+
+Our own counts and the pauses are shared by all replicas. Requests on their way and the service's
+headers are what this process sees, and every answer brings them up to date.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...catalog import ModelEntry
+from ...errors import AuthFailed, BillingFailed, PonderoError, QuotaSpent, RateLimited, ServiceError
+from ..config.model import Balance, Deployment
+from ..quotas.quota import Quota
+from ..quotas.usage_counter import UsageCounter
+from ..state.breakers import REST
+from .account_load import MANY, AccountLoad
+from .conversation import Conversation
+from .placement import HOME_PATIENCE, Order, PlacementOption, order_deployments
+
+LAST_PATIENCE = 5.0
+"""Seconds that a request waits for room if no other deployment is left to ask."""
+_LONGEST_PAUSE = 3600.0  # seconds: a service that names a day may have room before
+_SHORTEST_PAUSE = 1.0  # second, after a 429 without a delay
+_DEAD = (AuthFailed, BillingFailed, QuotaSpent)  # of the account, whatever is asked
+
+
+class AccountFull(RateLimited):
+    """An account has no room for a request now; nothing was sent."""
+
+
+class Pauses(Protocol):
+    """Pauses accounts for all replicas."""
+
+    async def pause(self, name: str, seconds: float) -> None:
+        """Pause an account."""
+        ...
+
+    def states(self) -> dict[str, str]:
+        """Return the state of every name with recent failures."""
+        ...
+
+    def find_pause(self, name: str) -> float:
+        """Return the seconds for which an account is paused, as this process last saw it."""
+        ...
+
+
+class ModelTurn(Struct, frozen=True):
+    """A model to ask. ``patience``: seconds to wait for room; ``is_last``: of its deployments."""
+
+    entry: ModelEntry
+    patience: float = LAST_PATIENCE
+    is_last: bool = True
+
+    @property
+    def breaker(self) -> str:
+        """Return the name of its breaker: errors of one account never pause another."""
+        return name_breaker(self.entry)
+
+
+def name_breaker(entry: ModelEntry) -> str:
+    """Return the name under which the failures of a model are counted."""
+    return f"{entry.deployment}:{entry.model}" if entry.deployment else entry.id
+
+
+class Accounts:
+    """The accounts of one process; ``clock`` returns seconds, ``chance`` numbers from 0 to 1."""
+
+    def __init__(
+        self, clock: Callable[[], float], chance: Callable[[], float], pauses: Pauses
+    ) -> None:
+        self._clock = clock
+        self._chance = chance
+        self._pauses = pauses
+        self._deployments: Mapping[str, Deployment] = {}
+        self._quotas: dict[str, tuple[Quota, ...]] = {}
+        self._loads: dict[str, AccountLoad] = {}
+
+    def configure(self, deployments: Sequence[Deployment]) -> None:
+        """Use these accounts from now on; one that was known keeps its load."""
+        self._deployments = {each.name: each for each in deployments}
+        self._quotas = {each.name: _list_quotas(each) for each in deployments}
+        known = {name: load for name, load in self._loads.items() if name in self._deployments}
+        self._loads = known
+        shares = [
+            self._loads[each.name].placed / each.weight
+            for each in deployments
+            if each.name in self._loads
+        ]
+        for each in deployments:  # a new one begins like the others, not with all conversations
+            if each.name not in self._loads:
+                start = min(shares, default=0.0) * each.weight
+                self._loads[each.name] = AccountLoad(self._clock, start)
+
+    def load(self, name: str) -> AccountLoad:
+        """Return the load of an account."""
+        return self._loads.setdefault(name, AccountLoad(self._clock))
+
+    def quotas(self, name: str) -> tuple[Quota, ...]:
+        """Return the limits that an account is configured to have."""
+        return self._quotas.get(name, ())
+
+    def order(
+        self,
+        entries: Sequence[ModelEntry],
+        balance: Balance,
+        conversation: Conversation | None,
+        *,
+        counter: UsageCounter,
+    ) -> list[ModelTurn]:
+        """Return the models in the order to ask them, deployments of the same one together."""
+        groups: dict[tuple[str, str], list[ModelEntry]] = {}
+        for entry in entries:
+            groups.setdefault((entry.provider.name, entry.model), []).append(entry)
+        turns: list[ModelTurn] = []
+        for group in groups.values():
+            if len(group) == 1:
+                turns.append(ModelTurn(group[0]))
+                continue
+            home = conversation.find_home(group[0]) if conversation is not None else None
+            candidates = [self._describe(entry, counter) for entry in group]
+            order = order_deployments(candidates, balance, home, chance=self._chance)
+            turns += self._take_turns(order, home)
+        return turns
+
+    def _take_turns(self, order: Order, home: str | None) -> list[ModelTurn]:
+        """Return the turns of an order, and count a conversation that is new there."""
+        candidates = order.candidates
+        if order.placed:
+            self._note_placed(candidates)
+        last = len(candidates) - 1
+        return [
+            ModelTurn(
+                each.entry,
+                HOME_PATIENCE if each.entry.deployment == home else 0.0,
+                is_last=at == last,
+            )
+            for at, each in enumerate(candidates)
+        ]
+
+    def _note_placed(self, candidates: Sequence[PlacementOption]) -> None:
+        first = candidates[0]
+        load = self.load(first.entry.deployment)
+        load.placed += 1
+        share = load.placed / first.weight
+        for each in candidates[1:]:
+            if each.wait > 0:  # it gets no more than the others when it is back
+                other = self.load(each.entry.deployment)
+                other.placed = max(other.placed, share * each.weight)
+        if sum(each.placed for each in self._loads.values()) > MANY:
+            for known in self._loads.values():
+                known.placed /= 2
+
+    def _describe(self, entry: ModelEntry, counter: UsageCounter) -> PlacementOption:
+        name = entry.deployment
+        deployment = self._deployments.get(name)
+        weight = deployment.weight if deployment is not None else 1.0
+        load, quotas = self.load(name), self.quotas(name)
+        used = counter.recent_use(quotas) if quotas else []
+        shares = [taken / each.most for taken, each in zip(used, quotas, strict=True)]
+        return PlacementOption(
+            entry,
+            weight=weight,
+            use=max([load.find_use(), *shares]),
+            share=(load.placed + load.in_flight) / weight,
+            wait=self._find_wait(entry, load),
+        )
+
+    def _find_wait(self, entry: ModelEntry, load: AccountLoad) -> float:
+        wait = max(load.find_wait(), load.find_rest(), self.find_pause(entry))
+        states = self._pauses.states()
+        is_open = bool(states) and states.get(name_breaker(entry)) == "open"
+        return max(wait, REST) if is_open else wait
+
+    def find_pause(self, entry: ModelEntry) -> float:
+        """Return the seconds for which an account is paused."""
+        return self._pauses.find_pause(entry.deployment) if entry.deployment else 0.0
+
+    async def note_failure(self, entry: ModelEntry, error: PonderoError) -> None:
+        """Pause an account whose service asks for it, or whose key or credit is rejected."""
+        if not entry.deployment or not isinstance(error, ServiceError):
+            return
+        if isinstance(error, AccountFull):
+            return  # nothing was sent
+        if isinstance(error, _DEAD):
+            await self._pauses.pause(entry.deployment, _limit_pause(error.retry_after or REST))
+        elif isinstance(error, RateLimited) or (error.status == 429 and error.retry_after):
+            await self._pauses.pause(
+                entry.deployment, _limit_pause(error.retry_after or _SHORTEST_PAUSE)
+            )
+
+
+def find_soonest(full: Sequence[tuple[ModelTurn, AccountFull]]) -> list[ModelTurn]:
+    """Return the deployment that has room soonest, to wait for it; nothing if that takes long."""
+    turn, error = min(full, key=lambda each: each[1].retry_after or 0.0)
+    if turn.patience >= LAST_PATIENCE or (error.retry_after or 0.0) > LAST_PATIENCE:
+        return []
+    return [replace(turn, patience=LAST_PATIENCE, is_last=True)]
+
+
+def _limit_pause(seconds: float) -> float:
+    return min(max(seconds, 0.0), _LONGEST_PAUSE)
+
+
+def _list_quotas(deployment: Deployment) -> tuple[Quota, ...]:
+    limit, holder = deployment.limit, f"deployment {deployment.name}"
+    if limit is None:
+        return ()
+    found: list[Quota] = []
+    if limit.requests is not None:
+        found.append(Quota(holder, "requests", limit.requests, limit.per, rolling=True))
+    if limit.tokens is not None:
+        found.append(Quota(holder, "tokens", limit.tokens, limit.per, rolling=True))
+    return tuple(found)

@@ -1,0 +1,126 @@
+"""Recognises a conversation, so that it stays on the account that has its cache and signatures.
+
+The client's own mark of it comes first, else its beginning. Either is bound to the client, so that
+no key can move the conversations of another.
+"""
+
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+
+import msgspec
+from msgspec import Raw, Struct
+
+from ...canon import (
+    Blob,
+    HttpRequest,
+    Image,
+    Json,
+    Message,
+    Request,
+    Text,
+    get_decoder,
+    get_path,
+)
+from ...catalog import ModelEntry
+from ...dialects import Service
+
+_HEADERS = ("x-session-id", "x-session-affinity")  # opencode 1.18; for every client
+_FIELDS = get_decoder(dict[str, Raw])
+_LONGEST = 512  # characters of a name of a conversation
+_BEGINNING = 65_536  # characters of each text of a first question
+
+
+class Conversation(Struct, frozen=True):
+    """A conversation: the keys of its homes by provider, and the homes that are known."""
+
+    keys: Mapping[str, str]
+    homes: Mapping[str, str] = {}
+
+    def find_home(self, entry: ModelEntry) -> str | None:
+        """Return the deployment of this model's provider on which it is at home, if it has one."""
+        return self.homes.get(entry.provider.name)
+
+    def with_found(self, found: Mapping[str, bytes]) -> "Conversation":
+        """Return it with the homes in these values of the shared state."""
+        homes = {
+            provider: found[key].decode() for provider, key in self.keys.items() if key in found
+        }
+        return Conversation(self.keys, homes) if homes else self
+
+    def with_last(self, messages: Sequence[Message]) -> "Conversation":
+        """Return it with the deployment that gave the last answer, if the state has no home."""
+        last = next((each.origin for each in reversed(messages) if each.origin is not None), None)
+        if last is None or last.deployment is None or last.provider in self.homes:
+            return self
+        return Conversation(self.keys, {**self.homes, last.provider: last.deployment})
+
+    def list_changes(self, entry: ModelEntry) -> dict[str, bytes]:
+        """Return what the shared state must learn after this model answered."""
+        key = self.keys.get(entry.provider.name)
+        if key is None or not entry.deployment or self.find_home(entry) == entry.deployment:
+            return {}
+        return {key: entry.deployment.encode()}
+
+
+def find_conversation(
+    http: HttpRequest,
+    request: Request,
+    service: Service[Json],
+    *,
+    client: str,
+    entries: Sequence[ModelEntry],
+) -> Conversation | None:
+    """Return the conversation of a request; None if none of its models has several deployments."""
+    providers = list_balanced(entries)
+    if not providers:
+        return None
+    mark = _find_mark(http, service) or _digest_beginning(request)
+    return Conversation({name: _make_key(name, mark, client=client) for name in providers})
+
+
+def list_balanced(entries: Sequence[ModelEntry]) -> list[str]:
+    """Return the providers of models that have several deployments among these."""
+    if len(entries) < 2:
+        return []
+    seen: dict[tuple[str, str], set[str]] = {}
+    for entry in entries:
+        seen.setdefault((entry.provider.name, entry.model), set()).add(entry.deployment)
+    return list(dict.fromkeys(name for (name, _), found in seen.items() if len(found) > 1))
+
+
+def _find_mark(http: HttpRequest, service: Service[Json]) -> str | None:
+    marks = service.conversation
+    for name in (*marks.headers, *_HEADERS):
+        if found := http.headers.get(name, "").strip():
+            return f"header {found[:_LONGEST]}"
+    for path in marks.fields:
+        if f'"{path[0]}"'.encode() not in http.body:
+            continue
+        try:
+            top = _FIELDS.decode(http.body).get(path[0])
+            value = None if top is None else get_path({path[0]: msgspec.json.decode(top)}, path)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return None
+        if (named := marks.read(value)) is not None:
+            return f"field {named[:_LONGEST]}"
+    return None
+
+
+def _digest_beginning(request: Request) -> str:
+    """Return a digest of the first question, which stays the same in every later turn.
+
+    System prompts do not: they tell the time, and name the tools of the moment.
+    """
+    first = next((each for each in request.messages if each.role == "user"), None)
+    digest = blake2b(digest_size=18)
+    for part in first.parts if first is not None else ():
+        if isinstance(part, Text):
+            digest.update(part.text[:_BEGINNING].encode("utf-8", "replace") + b"\0")
+        elif isinstance(part, Image | Blob):
+            digest.update((part.data or (part.url or "").encode("utf-8", "replace")) + b"\0")
+    return f"beginning {digest.hexdigest()}"
+
+
+def _make_key(provider: str, mark: str, *, client: str) -> str:
+    said = f"{provider}\0{client}\0{mark}".encode("utf-8", "replace")
+    return f"home:{blake2b(said, digest_size=18, person=b'deployment').hexdigest()}"

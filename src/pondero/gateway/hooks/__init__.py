@@ -1,0 +1,1 @@
+"""Hooks: the operator's own code between clients and models."""

@@ -1,0 +1,247 @@
+"""The hooks of one request: what they change on the way in, and of the answer on the way out.
+
+Requests pass the hooks in the order of the configuration, answers in the reverse order, so that
+each hook sees the answer to the request that it let pass.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NoReturn
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...canon import (
+    Assembler,
+    Event,
+    Finished,
+    Message,
+    Part,
+    Reply,
+    Request,
+    Thinking,
+    Usage,
+    iter_events,
+)
+from .bounded_call import FAILED, BoundedHook, HookFailure, HookRejection
+from .interface import HookCall, Reject
+
+_CHANGEABLE = frozenset(("messages", "system", "tools", "output", "stop", "extras"))
+_STATUSES = range(400, 500)
+
+NOTHING_USED = Usage(input=0, output=0, thinking=0, total=0)
+"""The counts of an answer for which no service was asked."""
+
+
+class HookedRequest(Struct, frozen=True, kw_only=True):
+    """A request after its hooks; ``calls``: those hooks in order, each with the request it got.
+
+    ``answer``: one that the hook ``by`` gave. ``failed``: the hooks without which it went on.
+    """
+
+    request: Request
+    calls: tuple[tuple[BoundedHook, HookCall], ...]
+    is_changed: bool = False
+    answer: Reply | None = None
+    by: str | None = None
+    failed: tuple[str, ...] = ()
+
+    @property
+    def reads_answers(self) -> bool:
+        """Return whether a hook sees the answer."""
+        return any(hook.reads_answers for hook, _ in self.calls)
+
+    @property
+    def writes_answer(self) -> bool:
+        """Return whether the client's answer is not the model's own."""
+        return self.answer is not None or any(hook.hook.changes_answers for hook, _ in self.calls)
+
+
+async def ask_hooks(hooks: Sequence[BoundedHook], call: HookCall) -> HookedRequest:
+    """Give a request to its hooks, in order; raises HookRejection.
+
+    An answer of one hook is seen by those before it, and no model or further hook is asked.
+    """
+    request, failed = call.request, []
+    calls: list[tuple[BoundedHook, HookCall]] = []
+    for hook in hooks:
+        own = replace(call, request=request, notes={})
+        try:
+            result = await _ask(hook, own) if hook.reads_requests else request
+        except HookFailure as error:
+            failed.append(_go_on(hook, error))
+            continue
+        if isinstance(result, Reply):
+            return HookedRequest(
+                request=request,
+                calls=tuple(calls),
+                answer=result,
+                by=hook.name,
+                failed=tuple(failed),
+            )
+        calls.append((hook, own))
+        request = result
+    return HookedRequest(
+        request=request,
+        calls=tuple(calls),
+        is_changed=request is not call.request,
+        failed=tuple(failed),
+    )
+
+
+async def _ask(hook: BoundedHook, call: HookCall) -> Request | Reply:
+    """Return the request or the answer of one hook; raises HookFailure and HookRejection."""
+    (result,) = await hook.call("on_request", (call,))
+    match result:
+        case None:
+            return call.request
+        case Reject():
+            _stop(hook, result)
+        case Reply():
+            return _strip(result)
+        case Request():
+            changed = _list_changed(call.request, result)
+            if other := sorted(changed - _CHANGEABLE):
+                await hook.fail(f"changed {' '.join(other)}, which no hook may")
+            return result if changed else call.request
+    return await hook.fail(f"returned a {type(result).__name__}")
+
+
+def _strip(reply: Reply) -> Reply:
+    """Return a hook's answer without thinking, which no service signed for this conversation."""
+    parts = [part for part in reply.message.parts if not isinstance(part, Thinking)]
+    plain = tuple(replace(each, signature=None) if _is_signed(each) else each for each in parts)
+    usage = NOTHING_USED if reply.usage == Usage() else reply.usage
+    return replace(reply, message=Message("assistant", plain), usage=usage, plan=None)
+
+
+def _is_signed(part: Part) -> bool:
+    return getattr(part, "signature", None) is not None
+
+
+def _list_changed(before: Request, after: Request) -> set[str]:
+    names = before.__struct_fields__
+    return {name for name in names if getattr(before, name) != getattr(after, name)}
+
+
+def _go_on(hook: BoundedHook, error: HookFailure) -> str:
+    """Return the name of a hook without which the request goes on; raises HookRejection."""
+    if hook.config.on_failure == "reject":
+        raise HookRejection(str(error), status=503) from None
+    return hook.name
+
+
+def _stop(hook: BoundedHook, reject: Reject) -> NoReturn:
+    status = reject.status if reject.status in _STATUSES else 403
+    raise HookRejection(reject.message or f"the hook {hook.name!r} rejected it", status=status)
+
+
+class HookedAnswer:
+    """Passes one answer through the hooks of its request."""
+
+    def __init__(self, hooked: HookedRequest) -> None:
+        self._failed = hooked.failed
+        self._layers = [
+            _Layer(hook, replace(call, notes=dict(call.notes)))
+            for hook, call in reversed(hooked.calls)
+            if hook.reads_answers
+        ]
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """Return the hooks without which the request or the answer went on."""
+        return (*self._failed, *(layer.hook.name for layer in self._layers if layer.is_off))
+
+    async def feed(self, events: list[Event]) -> list[Event]:
+        """Return the events in place of these; raises HookRejection."""
+        for layer in self._layers:
+            events = await layer.feed(events)
+        return events
+
+    async def whole(self, reply: Reply) -> Reply:
+        """Return the answer in place of this one; raises HookRejection."""
+        assembler = Assembler()
+        assembler.extend(await self.feed(list(iter_events(reply))))
+        return _build(reply, assembler)
+
+
+class _Layer:
+    """One hook and one answer."""
+
+    def __init__(self, hook: BoundedHook, call: HookCall) -> None:
+        self.hook = hook
+        self.is_off = False
+        self._call = call
+        self._held: list[Event] = []
+        self._so_far = Assembler()
+
+    async def feed(self, events: list[Event]) -> list[Event]:
+        if self.is_off:
+            return events
+        try:
+            if self.hook.reads_events:
+                events = await self._show(events)
+            if not self.hook.reads_replies:
+                return events
+            return await self._add(events)
+        except HookFailure as error:
+            if self.hook.hook.changes_answers:  # it may have held back a part of the answer
+                raise HookRejection(str(error), status=503) from None
+            _go_on(self.hook, error)
+            self.is_off = True
+            return events
+
+    async def _show(self, events: list[Event]) -> list[Event]:
+        """Give events to ``on_event``."""
+        results = await self.hook.call("on_event", *((self._call, event) for event in events))
+        shown: list[Event] = []
+        for event, result in zip(events, results, strict=True):
+            if isinstance(result, Reject):
+                _stop(self.hook, result)
+            shown += [event] if result is None or not self.hook.hook.changes_answers else result
+        return shown
+
+    async def _add(self, events: list[Event]) -> list[Event]:
+        """Collect events; at the end give the answer to ``on_reply``."""
+        self._so_far.extend(events)
+        if self.hook.holds_streams:
+            self._held += events
+            events = []
+        if (finished := self._so_far.finished) is None:
+            return events
+        reply = _make_reply(self._so_far, finished)
+        (result,) = await self.hook.call("on_reply", (self._call, reply))
+        if isinstance(result, Reject):
+            _stop(self.hook, result)
+        if not self.hook.holds_streams:
+            return events
+        held, self._held = self._held, []
+        if result is None:
+            return held
+        if not isinstance(result, Reply):
+            await self.hook.fail(f"returned a {type(result).__name__}")
+        return list(iter_events(result))
+
+
+def _make_reply(assembler: Assembler, end: Finished) -> Reply:
+    return Reply(
+        assembler.message(),
+        end.finish,
+        end.usage,
+        raw_finish=end.raw_finish,
+        model=end.model,
+        grounding=end.grounding,
+        safety=end.safety,
+        extras=end.extras,
+    )
+
+
+def _build(reply: Reply, assembler: Assembler) -> Reply:
+    """Return a reply with what its hooks made of it."""
+    end = assembler.finished
+    finish = reply.finish if end is None else end.finish
+    return replace(reply, message=assembler.message(reply.message.origin), finish=finish)
+
+
+def note_failures(names: Iterable[str]) -> list[str]:
+    """Return the adjustments for hooks that failed, as headers show them."""
+    return [f"{FAILED}:{name}" for name in names]

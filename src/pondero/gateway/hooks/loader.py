@@ -1,0 +1,61 @@
+"""Makes the hooks of a configuration, by the name of an entry point or by an import path."""
+
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+from ...errors import BadConfig
+from ..config.model import GatewayConfig, HookConfig
+from ..config.reader import locate
+from .bounded_call import BoundedHook
+from .interface import Hook
+
+GROUP = "pondero.gateway"
+"""The group of entry points in which packages offer hooks."""
+
+
+def load_hooks(config: GatewayConfig) -> tuple[BoundedHook, ...]:
+    """Return the hooks in order; raises BadConfig with file, line and cure."""
+    return tuple(_load(config, number, each) for number, each in enumerate(config.hooks))
+
+
+def check_hooks(config: GatewayConfig) -> None:
+    """Raise BadConfig if a hook cannot be made."""
+    for hook in load_hooks(config):
+        hook.close()
+
+
+def _load(config: GatewayConfig, number: int, hook: HookConfig) -> BoundedHook:
+    where = locate(config, "hook", number, "use")
+    try:
+        made = _find(hook.use)
+    except (ImportError, AttributeError) as error:
+        offered = " ".join(sorted(each.name for each in entry_points(group=GROUP)))
+        known = f"installed are: {offered}" if offered else "none is installed by name"
+        message = (
+            f"{where}no hook {hook.use!r}: {error}; use package.module:Class, or a name: {known}"
+        )
+        raise BadConfig(message) from None
+    if not (isinstance(made, type) and issubclass(made, Hook)):
+        message = f"{where}{hook.use!r} is no class derived from pondero.gateway.Hook"
+        raise BadConfig(message)
+    try:
+        return BoundedHook(hook, made(hook.settings))
+    except Exception as error:
+        place = locate(config, "hook", number, "settings" if hook.settings else "use")
+        message = f"{place}the hook {hook.name!r} cannot be made: {type(error).__name__}: {error}"
+        raise BadConfig(message) from error
+
+
+def _find(use: str) -> Any:
+    """Return what an entry point or an import path names; raises ImportError, AttributeError."""
+    module, colon, name = use.partition(":")
+    if colon:
+        found = import_module(module)
+        for step in name.split("."):
+            found = getattr(found, step)
+        return found
+    for each in entry_points(group=GROUP, name=use):
+        return each.load()
+    message = "no installed package offers it"
+    raise ImportError(message)

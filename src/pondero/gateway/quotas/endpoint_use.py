@@ -1,0 +1,194 @@
+"""Counts what endpoints use that are no conversation, for the same quotas and the same records.
+
+Where a body limits the use (a token has a byte or more), that is reserved before and counted if the
+answer does not say less. Where only the answer says it, a budget that is spent admits nothing.
+"""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from math import ceil
+from typing import TypeGuard
+
+from msgspec import Struct
+
+from ...canon import Json, Usage
+from ...catalog import Provider
+from ...dialects import AnswerUsage, Endpoint
+from ...errors import PermissionDenied
+from ...store import price_usage
+from ..config.model import GatewayKey, GatewayRoute
+from ..requests.routed_request import UNKNOWN_OUTPUT
+from ..server.context import GatewayContext
+from .admission import Admission, make_quota_error, make_use
+from .quota import BILLION, Quota, QuotaUse, Unit, find_quotas
+from .usage_meter import Figures, UsageMeter
+
+_MOST_TIMES = 1 << 20  # of a factor that a client made up
+
+
+def find_most(endpoint: Endpoint, body: bytes, raw: Json) -> Usage | None:
+    """Return the most tokens that a request can use; None if its body does not limit them."""
+    if endpoint.counts != "body":
+        return None
+    if endpoint.output is None:
+        return Usage(len(body), output=0)
+    fields = raw if isinstance(raw, dict) else {}
+    place = endpoint.output
+    limit = fields.get(place.field)
+    most: int = limit if _is_count(limit) else place.default or UNKNOWN_OUTPUT
+    times = max([1, *(_count(fields.get(name)) for name in place.times)])
+    prompts = fields.get(place.prompts)
+    times *= max(1, len(prompts)) if isinstance(prompts, list) else 1
+    return Usage(len(body), output=most * min(times, _MOST_TIMES))
+
+
+def _is_count(value: Json) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _count(value: Json) -> int:
+    return value if _is_count(value) else 1
+
+
+class EndpointCall(Struct):
+    """One request to a service; ``most`` counts if its answer says nothing."""
+
+    provider: Provider
+    model: str | None
+    most: Usage | None
+    found: AnswerUsage = AnswerUsage()
+    is_free: bool = False
+
+    def find_usage(self) -> tuple[Usage, bool]:
+        """Return the tokens, and whether they are estimated."""
+        if self.is_free:
+            return Usage(), False
+        if self.found.usage is not None:
+            return self.found.usage, False
+        return self.most or Usage(), self.most is not None
+
+    def find_price(self) -> Decimal | None:
+        """Return the cost in dollars; None if no price is known."""
+        usage, _ = self.find_usage()
+        if self.is_free or self.model is None or not usage.known_total:
+            return None
+        return price_usage(self.provider.name, self.model, usage)
+
+
+class EndpointMeter(UsageMeter):
+    """All calls of services for one request, or all answers of one socket."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made: list[EndpointCall] = []
+
+    async def begin_call(
+        self, provider: Provider, model: str | None, most: Usage | None
+    ) -> EndpointCall:
+        """Begin a call; raises QuotaSpent if earlier ones have used up what was reserved."""
+        if self.extend is not None and any(not call.is_free for call in self.made):
+            await self.extend()
+        call = EndpointCall(provider, model, most)
+        self.made.append(call)
+        if self.begun is not None:
+            self.begun()
+        return call
+
+    def find_figures(self) -> Figures:
+        """Return what all calls took together."""
+        found = [call.find_usage() for call in self.made]
+        prices = [price for call in self.made if (price := call.find_price()) is not None]
+        usage = Usage()
+        for each, _ in found:
+            usage = each if usage == Usage() else usage + each if each != Usage() else usage
+        return Figures(
+            usage=usage,
+            estimated=any(is_estimated for _, is_estimated in found),
+            cost=sum(prices, Decimal(0)) if prices else None,
+            calls=len(self.made),
+        )
+
+    def find_most(self) -> Figures:
+        """Return what all calls take if nothing more becomes known, without a price."""
+        figures = self.find_figures()
+        return Figures(usage=figures.usage, estimated=True, calls=figures.calls)
+
+    @property
+    def units(self) -> str | None:
+        """Return what was counted in other units than tokens."""
+        return " ".join(each.found.units for each in self.made if each.found.units) or None
+
+
+async def admit_endpoint(
+    gateway: GatewayContext,
+    id: str,
+    *,
+    key: GatewayKey | None,
+    route: GatewayRoute | None,
+    endpoint: Endpoint,
+    call: EndpointCall,
+) -> Admission:
+    """Reserve the most that a request can use; raises RateLimited, QuotaSpent, PermissionDenied."""
+    quotas = find_quotas(key, route)
+    if not quotas:
+        return Admission(gateway, id, ())
+    amounts = _find_amounts(endpoint, call, {quota.unit for quota in quotas})
+    uses = [make_use(quota, amounts[quota.unit]) for quota in quotas]
+    full = await gateway.state.reserve(id, uses)
+    if full is not None:
+        raise make_quota_error(full, gateway.now(), "send less at once")
+    return Admission(gateway, id, uses)
+
+
+def _find_amounts(endpoint: Endpoint, call: EndpointCall, units: set[Unit]) -> dict[Unit, int]:
+    """Return the most of each unit; if it is not known, enough that a spent budget rejects it."""
+    least = 0 if endpoint.counts == "nothing" else 1
+    most = call.most
+    if most is None:
+        return {"requests": 1, "tokens": least, "thinking_tokens": least, "money": least}
+    thinking = (most.output or 0) if endpoint.carries else 0
+    cost = _price_most(call) if "money" in units else 0
+    return {
+        "requests": 1,
+        "tokens": most.known_total,
+        "thinking_tokens": thinking,
+        "money": cost,
+    }
+
+
+def _price_most(call: EndpointCall) -> int:
+    price = call.find_price()
+    if price is not None:
+        return ceil(price * BILLION)
+    if call.provider.auth == "none" or call.most == Usage(0, output=0):
+        return 0
+    message = (
+        f"no price is known for {call.provider.name}:{call.model}, so a cost budget cannot be "
+        "enforced"
+    )
+    raise PermissionDenied(message, status=403)
+
+
+class SocketQuota:
+    """What a socket has used of the quotas of its key and route, while it is open."""
+
+    def __init__(self, gateway: GatewayContext, id: str, quotas: Sequence[Quota]) -> None:
+        self._gateway = gateway
+        self._id = id
+        self._quotas = [quota for quota in quotas if quota.unit != "requests"]
+        self._count = 0
+
+    async def add(self, figures: Figures) -> bool:
+        """Reserve what an answer used; return whether all quotas had room for it."""
+        if not self._quotas:
+            return True
+        self._count += 1
+        amounts = figures.amounts()
+        uses = [QuotaUse(quota, amounts[quota.unit]) for quota in self._quotas]
+        return await self._gateway.state.reserve(f"{self._id}.s{self._count}", uses) is None
+
+    def settle(self) -> None:
+        """Give back what was reserved on the way: the socket's record has all of it."""
+        for number in range(1, self._count + 1):
+            nothing = [QuotaUse(quota, 0) for quota in self._quotas]
+            self._gateway.state.settle(f"{self._id}.s{number}", nothing)

@@ -1,0 +1,338 @@
+"""Answers requests that are no conversation: they go to a provider as they are, and back.
+
+The provider is that of the model's route, or of the path. The key is exchanged; body and answer
+pass unchanged; each request has one record, with what its answer says that it used.
+"""
+
+from asyncio import CancelledError
+from collections.abc import AsyncIterator
+from contextlib import AbstractContextManager, nullcontext, suppress
+from urllib.parse import parse_qs, urlsplit
+
+from msgspec.structs import replace
+
+from ...canon import HttpRequest, HttpResponse, Json
+from ...dialects import AnswerUsageReader, EndpointMatch, Rejected, Service, get_dialect
+from ...errors import BadParameter, PonderoError, TransportError
+from ...exchange import AsyncResponse, AsyncTransport, Timeouts, list_keys
+from ..answers.key_filter import KeyFilter
+from ..answers.response_writer import ResponseWriter
+from ..observability.request_record import RequestRecord
+from ..quotas.endpoint_use import EndpointCall, EndpointMeter, admit_endpoint, find_most
+from ..server.arrival import Arrival
+from ..server.context import GatewayContext, Requester
+from .batch_lines import dial_lines
+from .body_pieces import BodyPieces
+from .endpoint_access import check_listed, check_rules
+from .endpoint_content import EndpointContent, read_content
+from .endpoint_ids import check_list, find_given, find_home, record_ids
+from .endpoint_request import make_request, pick_answer_headers
+from .endpoint_target import EndpointTarget, find_endpoint_targets
+from .errors import (
+    SHUTDOWN,
+    describe_reason,
+    error_response,
+    redact_bytes,
+    write_error,
+)
+from .read_request import BodyProblem, ClientLeft
+from .request_id import HEADER, name_request
+from .routed_request import ClientRequest
+from .upload_pass import PASS, make_pass
+
+_LONGEST = 4 << 20  # bytes of an error, or of an answer that gives ids
+_AGAIN = frozenset({408, 429, *range(500, 600)})  # statuses after which another is asked
+_LEFT = 499
+_PATIENT = 600.0  # seconds: pictures and films take long
+
+
+async def answer_endpoint(
+    gateway: GatewayContext, arrival: Arrival, match: EndpointMatch, requester: Requester
+) -> None:
+    """Answer a request to an endpoint; errors are written too."""
+    call = EndpointExchange(gateway, arrival, match, requester)
+    record, service, writer = call.record, call.service, arrival.writer
+    try:
+        await call.run()
+    except (PonderoError, Rejected, RecursionError, BodyProblem) as error:
+        response = call.write_error(error)
+        failed = isinstance(error, TransportError)
+        end = "failed" if failed or writer.begun else "refused"
+        record.note(status=response.status, end=end, reason=_describe(error))
+        if writer.begun:
+            raise ClientLeft from error  # nothing can be said any more: the connection ends
+        await call.write(name_request(response, service, arrival.id))
+    except ClientLeft:
+        record.note(status=_LEFT, end="left", reason="the client left")
+        raise
+    except CancelledError:
+        if writer.left:
+            record.note_left()
+        else:
+            record.note(status=SHUTDOWN.status, end="failed", reason=describe_reason(SHUTDOWN))
+        raise
+    except Exception as error:
+        record.note(status=500, end="failed", reason=describe_reason(error))
+        raise
+    finally:
+        record.note(units=call.meter.units)
+        record.finish()
+
+
+def _describe(error: Exception) -> str:
+    return str(error) if isinstance(error, BodyProblem) else describe_reason(error)
+
+
+class EndpointExchange:
+    """One request to an endpoint and its answer."""
+
+    def __init__(
+        self, gateway: GatewayContext, arrival: Arrival, match: EndpointMatch, requester: Requester
+    ) -> None:
+        self._gateway = gateway
+        self._arrival = arrival
+        self._match = match
+        self._requester = requester
+        self.service: Service[Json] = get_dialect(match.api.error).service()
+        self._call = ClientRequest(
+            id=arrival.id, client_dialect=match.api.error, http=arrival.head, requester=requester
+        )
+        self.record: RequestRecord = RequestRecord(gateway, self._call)
+        self.record.note(endpoint=match.endpoint.name, road="passed")
+        self.meter: EndpointMeter = EndpointMeter()
+        self.record.set_meter(self.meter)
+        self._content: EndpointContent | None = None
+        self._makes_ids = True  # else it names things that were made elsewhere
+
+    async def run(self) -> None:
+        """Check, send and pass on; raises what is written as an error."""
+        gateway, match, key = self._gateway, self._match, self._requester.key
+        check_listed(match, key)
+        server, routes = gateway.config.server, gateway.config.routes
+        check_rules(match, None, key, route=None, routes=routes)
+        check_list(match, self._requester)
+        content = self._content = await read_content(
+            self._arrival, match, max_body=server.max_body, max_upload=server.max_upload
+        )
+        self.record.requested_model = content.model or ""
+        ids = (*match.ids, *content.references, *self._find_upload())
+        home = await find_home(gateway, self._requester, ids)
+        self._makes_ids = home is not None or not ids
+        targets = find_endpoint_targets(gateway, match, content.model, key=key, home=home)
+        route = targets[0].route
+        self.record.note(route=route.match if route is not None else None)
+        check_rules(match, content, key, route=route, routes=routes)
+        if match.endpoint.lines is not None:
+            lines = match.endpoint.lines
+            content.body, targets = await dial_lines(gateway, self._call, lines, content.body)
+        most = find_most(match.endpoint, content.body, content.raw)
+        first = EndpointCall(targets[0].provider, targets[0].model, most)
+        admission = await admit_endpoint(
+            gateway, self._arrival.id, key=key, route=route, endpoint=match.endpoint, call=first
+        )
+        self.record.admit(admission)
+        await self._send_in_order(content, targets, most=first)
+
+    def _find_upload(self) -> tuple[str, ...]:
+        """Return the id of an upload that this request continues."""
+        name = self._match.endpoint.given_query
+        query = parse_qs(urlsplit(self._arrival.head.url).query) if name else {}
+        return tuple(query.get(name, ()))
+
+    # -- the service -------------------------------------------------------------------------------
+
+    async def _send_in_order(
+        self, content: EndpointContent, targets: tuple[EndpointTarget, ...], *, most: EndpointCall
+    ) -> None:
+        """Ask the providers in order; a body that passes in pieces can be sent only once."""
+        can_repeat = content.pieces is None
+        asked = targets if can_repeat else targets[:1]
+        original = content.body
+        for number, target in enumerate(asked):
+            content.body = original
+            is_last = number == len(asked) - 1
+            self.record.note(provider=target.provider.name, model=target.model)
+            http = make_request(self._gateway, self._match, content, target)
+            call = await self.meter.begin_call(target.provider, target.model, most.most)
+            with self._watch() if can_repeat else nullcontext():
+                try:
+                    answer = await self._send(http, call, content.pieces)
+                except TransportError:
+                    if is_last:
+                        raise
+                    continue
+                if answer.head.status in _AGAIN and not is_last:
+                    await answer.aclose()
+                    continue
+                # Who reads a body cannot watch for the client's leaving at the same time.
+                is_read = content.pieces is not None and content.pieces.is_whole
+                with self._watch() if is_read else nullcontext():
+                    await self._deliver(answer, http, call, target)
+                return
+
+    def _watch(self) -> AbstractContextManager[None]:
+        return self._gateway.watch.watch(self._arrival.writer, self._arrival.receive)
+
+    async def _send(
+        self, http: HttpRequest, call: EndpointCall, pieces: BodyPieces | None
+    ) -> AsyncResponse:
+        """Send a request; a rejected one and one that never left cost nothing."""
+        timeouts = self._gateway.timeouts
+        patient = Timeouts(timeouts.connect, max(timeouts.first_byte, _PATIENT), _PATIENT)
+        try:
+            if pieces is None:
+                answer = await self._gateway.transport.send(http, patient)
+            else:
+                answer = await _send_pieces(self._gateway.transport, http, patient, pieces)
+        except PonderoError as error:
+            call.is_free = not isinstance(error, TransportError) or not error.connected
+            if pieces is not None and pieces.failed is not None:
+                call.is_free = True  # the form was not whole, so no service read it
+                raise pieces.failed from None
+            raise
+        call.is_free = not 200 <= answer.head.status < 300
+        return answer
+
+    # -- the answer --------------------------------------------------------------------------------
+
+    async def _deliver(
+        self,
+        answer: AsyncResponse,
+        http: HttpRequest,
+        call: EndpointCall,
+        target: EndpointTarget,
+    ) -> None:
+        hidden = KeyFilter(list_keys(http))
+        status = answer.head.status
+        headers = hidden.headers(
+            pick_answer_headers(self._match, answer.head.headers, self._arrival.head)
+        ) | {HEADER: self._arrival.id}
+        try:
+            if status >= 300:
+                body = await _read_all(answer)
+                await self._pass_error(status, headers, hidden.whole(redact_bytes(body)), target)
+                return
+            reader = AnswerUsageReader(
+                self._match.endpoint, answer.head.headers.get("content-type", "")
+            )
+            gives = self._match.endpoint.gives or self._match.endpoint.given_query
+            if gives and _is_short(answer):
+                await self._pass_whole(answer, (status, headers), hidden, reader, target)
+            else:
+                await self._pass_stream(answer, (status, headers), hidden, reader)
+            call.found = reader.found
+        finally:
+            await answer.aclose()
+        self.record.note(status=status, end="done")
+
+    async def _pass_error(
+        self, status: int, headers: dict[str, str], body: bytes, target: EndpointTarget
+    ) -> None:
+        label = target.provider.label
+        if status < 400:
+            response = error_response(self.service, 502, f"{label} redirects, and is not followed")
+        elif status == 401:
+            response = error_response(self.service, 502, f"{label} did not take the gateway's key")
+        else:
+            response = HttpResponse(status, headers, body)
+        reason = f"{label} answered with status {status}"
+        self.record.note(status=response.status, end="failed", reason=reason)
+        await self.write(response)
+
+    async def _pass_whole(
+        self,
+        answer: AsyncResponse,
+        head: tuple[int, dict[str, str]],
+        hidden: KeyFilter,
+        reader: AnswerUsageReader,
+        target: EndpointTarget,
+    ) -> None:
+        """Pass an answer that gives ids: whose they are is known before the client has them."""
+        body = await _read_all(answer)
+        reader.feed(body)
+        reader.end()
+        uploads = await self._let_continue(head)
+        given = (*self._match.ids, *find_given(self._match, reader.whole), *uploads)
+        if self._makes_ids:
+            await record_ids(self._gateway, self._requester, given, provider=target.provider.name)
+        self.record.note_first()
+        await self.write(HttpResponse(*head, hidden.whole(body)))
+
+    async def _let_continue(self, head: tuple[int, dict[str, str]]) -> tuple[str, ...]:
+        """Return the ids of uploads in addresses of an answer's headers, which get a pass."""
+        endpoint, headers = self._match.endpoint, head[1]
+        found: list[str] = []
+        for name in endpoint.shows_headers:
+            query = parse_qs(urlsplit(headers.get(name, "")).query)
+            for upload in query.get(endpoint.given_query, ())[:1]:
+                found.append(upload)
+                if self._requester.key is not None:
+                    made = await make_pass(self._gateway, self._requester, upload)
+                    headers[name] = f"{headers[name]}&{PASS}={made}"
+        return tuple(found)
+
+    async def _pass_stream(
+        self,
+        answer: AsyncResponse,
+        head: tuple[int, dict[str, str]],
+        hidden: KeyFilter,
+        reader: AnswerUsageReader,
+    ) -> None:
+        writer: ResponseWriter = self._arrival.writer
+        status, headers = head
+        writer.streams(headers, b"", status)
+        self.record.note(stream=True)
+        async for piece in answer:
+            self.record.note_first()
+            reader.feed(piece)
+            await writer.write(hidden.feed(piece))
+        reader.end()
+        await writer.write(hidden.end())
+        await writer.end()
+
+    # -- errors ------------------------------------------------------------------------------------
+
+    def write_error(self, error: Exception) -> HttpResponse:
+        """Return the response for an error, in the format of this API."""
+        if isinstance(error, BodyProblem):
+            return error_response(self.service, error.status, str(error))
+        return write_error(error, self._match.api.error, self.service, id=self._arrival.id)
+
+    async def write(self, response: HttpResponse) -> None:
+        """Write a whole response; if the body was not read to its end, the connection closes."""
+        arrival = self._arrival
+        pieces = self._content.pieces if self._content is not None else None
+        if arrival.is_read or (pieces is not None and pieces.is_whole):
+            await arrival.writer.whole(response)
+            return
+        await arrival.close_with(response)
+
+
+async def _send_pieces(
+    transport: AsyncTransport, http: HttpRequest, timeouts: Timeouts, pieces: BodyPieces
+) -> AsyncResponse:
+    """Send a body in pieces, if the transport can; an emulator and a cassette need it whole."""
+    send = getattr(transport, "send_pieces", None)
+    if send is not None:
+        found: AsyncResponse = await send(http, timeouts, aiter(pieces))
+        return found
+    body = b"".join([piece async for piece in pieces])
+    return await transport.send(replace(http, body=body), timeouts)
+
+
+async def _read_all(answer: AsyncIterator[bytes] | AsyncResponse) -> bytes:
+    held = bytearray()
+    async for piece in answer:
+        held += piece
+        if len(held) > _LONGEST:
+            raise BadParameter("the service's answer is too long")
+    return bytes(held)
+
+
+def _is_short(answer: AsyncResponse) -> bool:
+    """Return whether an answer is JSON, or has no content, as those that give ids are."""
+    headers = answer.head.headers
+    with suppress(ValueError):
+        if int(headers.get("content-length", "")) == 0:
+            return True
+    return "json" in headers.get("content-type", "") or "content-type" not in headers

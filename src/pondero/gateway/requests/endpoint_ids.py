@@ -1,0 +1,71 @@
+"""Binds files, batches and other stored things to the client that made them, and their provider.
+
+All clients of a gateway share one account at a provider. A key with ``account_state`` may name what
+the account has; any other only what it made itself.
+"""
+
+from collections.abc import Iterable
+
+from ...canon import Json
+from ...dialects import EndpointMatch, find_texts
+from ...errors import BadParameter, NotFound, PermissionDenied
+from ..server.context import GatewayContext, Requester
+from .stored_ids import make_owner_key, make_stored_key
+
+_PROVIDER = b"provider"
+
+
+def check_list(match: EndpointMatch, requester: Requester) -> None:
+    """Raise PermissionDenied for a list of what all clients have stored."""
+    key = requester.key
+    if match.is_list and key is not None and not key.account_state:
+        message = (
+            f"{match.call} shows what all keys of this account have stored; name things by their "
+            "ids, or the operator writes account_state = true under [[key]]"
+        )
+        raise PermissionDenied(message, status=403)
+
+
+async def find_home(
+    gateway: GatewayContext, requester: Requester, ids: Iterable[str]
+) -> str | None:
+    """Return the provider that has these things; None if no answer here gave them.
+
+    Raises NotFound for one that is not the client's, and BadParameter if they are apart.
+    """
+    wanted = tuple(dict.fromkeys(ids))
+    if not wanted:
+        return None
+    owner_keys = {id: make_owner_key(id) for id in wanted}
+    home_keys = {id: make_stored_key(_PROVIDER, id) for id in wanted}
+    found = await gateway.shared.owners.get([*owner_keys.values(), *home_keys.values()])
+    key = requester.key
+    if key is not None and not key.account_state:
+        for id in wanted:
+            owner = found.get(owner_keys[id], b"").partition(b"\0")[0]
+            if owner != requester.id.encode():
+                message = f"{id!r} was not found: a key names only what it made itself"
+                raise NotFound(message, status=404)
+    homes = {found[each].decode() for each in home_keys.values() if each in found}
+    if len(homes) > 1:
+        raise BadParameter("the request names things that two providers have")
+    return next(iter(homes), None)
+
+
+async def record_ids(
+    gateway: GatewayContext, requester: Requester, ids: Iterable[str], *, provider: str
+) -> None:
+    """Store which provider has these things, and whose they are, if that is not known yet."""
+    wanted = tuple(dict.fromkeys(each for each in ids if each))
+    if not wanted:
+        return
+    records = {make_owner_key(id): requester.id.encode() for id in wanted}
+    known = await gateway.shared.owners.get(records)
+    records |= {make_stored_key(_PROVIDER, id): provider.encode() for id in wanted}
+    # One that is known is stored again, so that it lasts as long as it is used.
+    await gateway.shared.owners.put({**records, **known})
+
+
+def find_given(match: EndpointMatch, raw: Json) -> tuple[str, ...]:
+    """Return the ids that an answer gives."""
+    return tuple(id for path in match.endpoint.gives for id in find_texts(raw, path))

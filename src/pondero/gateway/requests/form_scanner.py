@@ -1,0 +1,164 @@
+"""Finds fields of a multipart form while it passes, without keeping its files.
+
+Servers differ in how they read forms that are written carelessly, so that a field could be seen by
+one and not by another. What is not written as RFC 7578 says is rejected, wherever it is found.
+"""
+
+import re
+from collections.abc import Iterable
+
+from ...errors import BadParameter
+
+LONGEST_FIELD = 512
+"""Maximum bytes of a field that is read."""
+_HEADERS = 8 * 1024  # bytes of the headers of one part
+_TYPE = re.compile(
+    r'multipart/form-data\s*;\s*boundary=(?:"([^"\\\r\n]{1,70})"|([A-Za-z0-9\'()+_,./:=?-]{1,70}))\s*',
+    re.IGNORECASE,
+)
+_NAME = re.compile(
+    rb'form-data((?:; (?:name|filename)="(?:[^"\\\r\n]|\\[^\r\n])*")+)', re.IGNORECASE
+)
+_PARAMETER = re.compile(rb'; (name|filename)="((?:[^"\\\r\n]|\\[^\r\n])*)"', re.IGNORECASE)
+
+
+class FormField:
+    """A field that was found: its value, and where in the body that is."""
+
+    __slots__ = ("begin", "end", "value")
+
+    def __init__(self, value: bytes, begin: int, end: int) -> None:
+        self.value = value
+        self.begin = begin
+        self.end = end
+
+    @property
+    def text(self) -> str:
+        """Return the value as text."""
+        return self.value.decode("utf-8", "replace")
+
+
+class FormScanner:
+    """Reads a form in pieces; ``fields`` are the watched ones that were found, in order."""
+
+    def __init__(self, kind: str, names: Iterable[str], *, once: Iterable[str] = ()) -> None:
+        found = _TYPE.fullmatch(kind.strip())
+        if found is None:
+            raise BadParameter("a form is multipart/form-data with one boundary")
+        self._mark = b"--" + (found[1] or found[2]).encode("latin-1", "replace")
+        self._names = frozenset(name.encode() for name in names)
+        self._once = frozenset(once)
+        self._held = b""
+        self._offset = 0  # of the held bytes, in the body
+        self._step = self._begin
+        self._name: str | None = None  # of the watched part that is being read
+        self._begun = 0
+        self.fields: dict[str, list[FormField]] = {}
+        self.is_whole: bool = False
+        self.is_read: bool = False
+        """Whether the fields so far have been looked at, and no other may follow."""
+
+    def feed(self, data: bytes) -> None:
+        """Take a piece; raises BadParameter for a form that servers may read in several ways."""
+        self._held += data
+        while self._step():
+            pass
+
+    def end(self) -> None:
+        """Raise BadParameter if the form has no end."""
+        if not self.is_whole:
+            raise BadParameter("the form is not whole")
+
+    def find(self, name: str) -> FormField | None:
+        """Return the first field of a name, once its end has arrived."""
+        found = self.fields.get(name)
+        return found[0] if found else None
+
+    def _drop(self, size: int) -> None:
+        self._held = self._held[size:]
+        self._offset += size
+
+    def _begin(self) -> bool:
+        first = self._mark + b"\r\n"
+        if len(self._held) < len(first):
+            return False
+        if not self._held.startswith(first):
+            raise BadParameter("a form begins with its boundary")
+        self._drop(len(first))
+        self._step = self._read_headers
+        return True
+
+    def _read_headers(self) -> bool:
+        end = self._held.find(b"\r\n\r\n")
+        if end < 0 or end > _HEADERS:
+            if len(self._held) > _HEADERS:
+                raise BadParameter("the headers of a part of the form are too long")
+            return False
+        name = _read_name(self._held[:end])
+        self._drop(end + 4)
+        self._name = name.decode("utf-8", "replace") if name in self._names else None
+        if self._name is not None and self.is_read and self._name not in self._once:
+            raise BadParameter(f"the field {self._name!r} must come before the file")
+        if self._name in self._once and self._name in self.fields:
+            raise BadParameter(f"the form has the field {self._name!r} twice; send it once")
+        self._begun = self._offset
+        self._step = self._read_content
+        return True
+
+    def _read_content(self) -> bool:
+        at = self._held.find(self._mark)
+        if at < 0:
+            self._check_length(len(self._held) - len(self._mark))
+            if self._name is None:  # the mark and the line's end before it may be cut
+                self._drop(max(0, len(self._held) - len(self._mark) - 2))
+            return False
+        after = self._held[at + len(self._mark) : at + len(self._mark) + 2]
+        if len(after) < 2:
+            return False
+        # An empty part has its line's end already as that of its headers.
+        if self._held[max(0, at - 2) : at] != b"\r\n" or after not in (b"\r\n", b"--"):
+            raise BadParameter("the form has its boundary inside of a part")
+        if self._name is not None:
+            begin = self._begun - self._offset
+            self._check_length(at - 2 - begin)
+            field = FormField(self._held[begin : at - 2], self._begun, self._offset + at - 2)
+            self.fields.setdefault(self._name, []).append(field)
+        self._drop(at + len(self._mark) + 2)
+        self._name = None
+        self._step = self._read_headers if after == b"\r\n" else self._finish
+        return True
+
+    def _check_length(self, size: int) -> None:
+        if self._name is not None and size > LONGEST_FIELD:
+            raise BadParameter(f"the field {self._name!r} may have {LONGEST_FIELD} bytes")
+
+    def _finish(self) -> bool:
+        self.is_whole = True
+        if self._held not in (b"", b"\r", b"\r\n"):
+            raise BadParameter("something follows the end of the form")
+        return False
+
+
+def _read_name(headers: bytes) -> bytes:
+    """Return the name of a part; raises BadParameter unless there is exactly one."""
+    named: list[bytes] = []
+    for line in headers.split(b"\r\n"):
+        header, colon, value = line.partition(b":")
+        if not colon or not header or header.strip() != header or b"\n" in line or b"\r" in line:
+            raise BadParameter("a part of the form has headers that are not valid")
+        if header.lower() == b"content-disposition":
+            found = _NAME.fullmatch(value.strip())
+            pairs = _PARAMETER.findall(found[1]) if found else []
+            names = [text for parameter, text in pairs if parameter.lower() == b"name"]
+            if len(names) != 1 or len({each[0].lower() for each in pairs}) != len(pairs):
+                raise BadParameter("a part of the form has no plain name")
+            named += names
+        elif header.lower() == b"content-transfer-encoding" and value.strip().lower() not in (
+            b"binary",
+            b"8bit",
+            b"7bit",
+        ):
+            raise BadParameter("a part of the form has an encoding of its own")
+    if len(named) != 1:
+        raise BadParameter("a part of the form has no plain name")
+    return named[0]

@@ -1,0 +1,69 @@
+"""Shows a request to the hooks of its route and its key, before it is admitted."""
+
+from fnmatch import fnmatchcase
+
+from msgspec.structs import replace
+
+from ...errors import BadParameter
+from ..config.model import HookConfig
+from ..hooks.chain import HookedRequest, ask_hooks
+from ..hooks.interface import HookCall
+from ..server.context import GatewayContext
+from .portability import find_answer_options
+from .routed_request import RoutedRequest
+
+
+async def show_to_hooks(gateway: GatewayContext, routed: RoutedRequest) -> RoutedRequest:
+    """Return the request with what its hooks change; raises HookRejection and BadParameter."""
+    call = _make_call(routed)
+    hooks = [hook for hook in gateway.hooks if _is_for(hook.config, call)]
+    if not hooks:
+        return routed
+    hooked = await ask_hooks(hooks, call)
+    _check_options(routed, hooked)
+    if not hooked.is_changed:
+        return replace(routed, hooked=hooked)
+    # Further fields are carried from the request as it was parsed.
+    sent = replace(routed.parsed.request, extras=hooked.request.extras)
+    parsed = replace(routed.parsed, request=sent)
+    return replace(routed, hooked=hooked, parsed=parsed, request=hooked.request)
+
+
+def _make_call(routed: RoutedRequest) -> HookCall:
+    requester, route = routed.call.requester, routed.resolved.route
+    intent = routed.requested_level.intent
+    return HookCall(
+        id=routed.call.id,
+        key=requester.name,
+        client=requester.id,
+        client_api=routed.call.client_dialect,
+        model=routed.resolved.name,
+        level=None if intent.as_text is None else str(intent.as_text),
+        route=route.match if route is not None else None,
+        purpose=routed.purpose.purpose,
+        request=routed.request,
+        body=routed.call.http.body,
+        notes={},
+    )
+
+
+def _is_for(hook: HookConfig, call: HookCall) -> bool:
+    """Return whether a hook is for a request; one without a route is known by its model."""
+    return _matches(hook.routes, call.route or call.model) and _matches(hook.keys, call.key)
+
+
+def _matches(patterns: tuple[str, ...], name: str) -> bool:
+    return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _check_options(routed: RoutedRequest, hooked: HookedRequest) -> None:
+    """Raise BadParameter for answers that would pass the hooks unseen, or unchanged."""
+    if not hooked.reads_answers and hooked.answer is None:
+        return
+    options = find_answer_options(routed)
+    if options.count > 1:
+        message = "a hook of this gateway reads one answer at a time; ask for a single answer"
+        raise BadParameter(message)
+    if options.top is not None and hooked.writes_answer:
+        message = "a hook of this gateway changes answers; ask without log probabilities"
+        raise BadParameter(message)

@@ -1,0 +1,162 @@
+"""All that the shared state knows of a request, in one round trip before it is sent.
+
+With a Redis, everything is asked in one step of the event loop, which is one write: whether the
+requester's key holds, whose the ids in the request are, the answers and levels of its conversation
+that this process does not know, and the reservation under its quotas. What else a request has to
+read belongs here too: begin it before the first ``await`` of ``_look_up``.
+"""
+
+from collections.abc import Callable, Mapping
+
+from msgspec import Struct
+
+from ...canon import Json
+from ...catalog import ModelEntry
+from ...dialects import Rejected, Service
+from ...errors import PonderoError
+from ..deployments.accounts import ModelTurn
+from ..levels.level_window import LevelReading, begin_level_window
+from ..quotas.admission import (
+    Admission,
+    admit,
+    admit_restored,
+    continue_admission,
+    plan_admission,
+    reserve,
+)
+from ..server.context import GatewayContext
+from .attempt import make_attempt
+from .hooked_request import show_to_hooks
+from .requester import RequesterCheck
+from .routed_request import ClientRequest, RoutedRequest, parse_locally, read_history
+from .stored_ids import begin_owners, check_stored_ids
+
+
+class ReadyAttempt(Struct, frozen=True):
+    """The attempt to ask the first model, made while the shared state was asked."""
+
+    routed: RoutedRequest
+    entry: ModelEntry
+    window: LevelReading
+
+
+class AdmittedRequest(Struct, frozen=True):
+    """A request that may be sent."""
+
+    routed: RoutedRequest
+    admission: Admission
+    ready: ReadyAttempt | None = None
+
+    def begin_window(self, gateway: GatewayContext, turn: ModelTurn) -> LevelReading:
+        """Return the attempt to ask a model, whose earlier levels are being read."""
+        ready = self.ready
+        if ready is not None and ready.entry is turn.entry and ready.routed is self.routed:
+            return ready.window
+        attempt = make_attempt(gateway, self.routed, turn.entry, turn)
+        return begin_level_window(gateway, self.routed, attempt)
+
+
+async def look_up(
+    gateway: GatewayContext,
+    call: ClientRequest,
+    service: Service[Json],
+    *,
+    note: Callable[[RoutedRequest], None],
+) -> AdmittedRequest:
+    """Parse a request and return it with its reservation; ``note`` is told what was parsed.
+
+    Raises PonderoError, Rejected and RecursionError; AccessDenied and RequesterChange first, since
+    the key may not be valid any more.
+    """
+    check = RequesterCheck(gateway, call.http, call.requester, call.keys)
+    try:
+        routed = await parse_locally(gateway, call, service)
+        note(routed)
+        if gateway.shared.begin_look is not None and not gateway.hooks:
+            return await _look_up(gateway, routed, check)
+        return await _look_up_in_turn(gateway, routed, check)
+    except (PonderoError, Rejected, RecursionError):
+        await check.finish()
+        raise
+
+
+async def _look_up(
+    gateway: GatewayContext, routed: RoutedRequest, check: RequesterCheck
+) -> AdmittedRequest:
+    if (owners := begin_owners(gateway, routed)) is not None:
+        check.begin()
+    # What is stored may set a level, on which the reservation depends.
+    routed = await check_stored_ids(gateway, routed, owners)
+    plan = await plan_admission(routed)
+    unread = routed.unread.keys if routed.unread is not None else ()
+    ready = _make_ready(gateway, plan.routed)
+    check.begin()
+    history = gateway.memory.begin(unread) if unread else None
+    full = await reserve(gateway, plan, unread=unread)
+    try:
+        await check.finish()
+        found = await history if history is not None else {}
+        if history is not None:
+            found |= await _read_again(gateway, routed, found)
+        if not found:
+            admitted = await continue_admission(gateway, plan, full)
+        else:
+            restored = await read_history(gateway, routed, found)
+            again = admit if full is not None else admit_restored
+            admitted = await again(gateway, restored)
+    except BaseException:
+        if full is None:
+            Admission(gateway, plan.routed.call.id, plan.uses).release()
+        raise
+    return AdmittedRequest(*admitted, ready)
+
+
+async def _look_up_in_turn(
+    gateway: GatewayContext, routed: RoutedRequest, check: RequesterCheck
+) -> AdmittedRequest:
+    """Read first and reserve then: hooks see whole requests, and may change what is reserved."""
+    check.begin()
+    unread = routed.unread
+    history = gateway.memory.begin(unread.keys) if unread is not None else None
+    await check.finish()
+    if history is not None:
+        found = await history
+        found |= await _read_again(gateway, routed, found)
+        routed = await read_history(gateway, routed, found)
+    routed = await check_stored_ids(gateway, routed)
+    if gateway.hooks:
+        routed = await show_to_hooks(gateway, routed)
+        if routed.hooked is not None and routed.hooked.answer is not None:
+            return AdmittedRequest(routed, Admission(gateway, routed.call.id, ()))
+    return AdmittedRequest(*await admit(gateway, routed))
+
+
+async def _read_again(
+    gateway: GatewayContext, routed: RoutedRequest, found: Mapping[str, bytes]
+) -> Mapping[str, bytes]:
+    """Read the newest answer once more if it should have been there.
+
+    A client may be faster than what another replica sent the shared state before the end of that
+    answer: if it was on its way, it is there by now. An answer of another gateway never is, so this
+    is for conversations of which something else is known, or that have no other answer.
+    """
+    unread = routed.unread
+    if unread is None or not unread.newest or found.keys() & set(unread.newest):
+        return {}
+    is_known = len(routed.turns) == 1 or found or unread.is_continued
+    reading = gateway.memory.begin(unread.newest) if is_known else None
+    return {} if reading is None else await reading
+
+
+def _make_ready(gateway: GatewayContext, routed: RoutedRequest) -> ReadyAttempt | None:
+    """Return the attempt to ask the first model, if levels of its conversation have to be read."""
+    if routed.conversation is not None:  # which of several deployments is asked is not known yet
+        return None
+    entry = gateway.sort_models(routed.resolved.entries, routed.request.messages)[0]
+    if not entry.takes_level_turns or not routed.turns:
+        return None
+    try:
+        attempt = make_attempt(gateway, routed, entry)
+    except PonderoError:  # it will be reported when it is that model's turn
+        return None
+    return ReadyAttempt(routed, entry, begin_level_window(gateway, routed, attempt))

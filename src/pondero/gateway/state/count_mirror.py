@@ -1,0 +1,52 @@
+"""What a replica knows of the counts in Redis, to count on alone while Redis is lost."""
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from ..quotas.quota import Quota
+from ..quotas.usage_counter import LocalUsageCounter, find_window
+from .pending_use import SlotUse
+
+
+class Reservation(Struct, frozen=True):
+    """The reservation of a request that still runs.
+
+    ``epoch``: of the data in Redis that has it; empty if Redis was asked and did not answer, None
+    if it was not asked.
+    """
+
+    uses: tuple[SlotUse, ...]
+    epoch: str | None
+
+
+class CountMirror(LocalUsageCounter):
+    """The counts of Redis as this replica last saw them, with its own use since."""
+
+    def note_count(self, bound: Quota, slot: int, count: int) -> None:
+        """Take over a count; of a rolling window, only the sum is known."""
+        if bound.rolling:
+            self._counts[bound.name] = {slot: count}
+        else:
+            self._counts.setdefault(bound.name, {})[slot] = count
+
+    def note_reservation(self, id: str, uses: Iterable[SlotUse]) -> None:
+        """Take over a reservation that the counts include."""
+        self._reserved[id] = {each.bound.name: (each.slot, each.amount) for each in uses}
+
+    def note_use(self, uses: Iterable[SlotUse]) -> None:
+        """Add use that Redis does not have."""
+        now = self._clock()
+        for each in uses:
+            self._add(each.bound.name, find_window(each.bound, now), each.slot, each.amount)
+
+    def list_counts(self, bounds: Iterable[Quota]) -> list[SlotUse]:
+        """Return all counts of these quotas; of a rolling window, the sum in its last slot."""
+        found: list[SlotUse] = []
+        for bound in bounds:
+            slots = self._counts.get(bound.name, {})
+            if bound.rolling and slots:
+                found.append(SlotUse(bound, max(slots), sum(slots.values())))
+            else:
+                found += (SlotUse(bound, slot, count) for slot, count in slots.items())
+        return found

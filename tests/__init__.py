@@ -1,0 +1,1 @@
+"""The tests; a package, because other distributions install one of this name."""

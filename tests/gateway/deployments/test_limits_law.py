@@ -1,0 +1,180 @@
+"""No account is asked for more than its limit, in any order of requests and on any replicas."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from tests.gateway.asgi import came
+from tests.gateway.four_accounts import (
+    Account,
+    Clock,
+    FourAccounts,
+    deploy,
+    make_gateway,
+    make_state,
+)
+
+from pondero.canon import HttpRequest
+from pondero.gateway.config.model import RateLimitRule, ServerConfig
+from pondero.gateway.server.app import App
+from pondero.gateway.state.redis import RedisBreakers, RedisSnapshot
+from pondero.gateway.state.redis_link import RedisLink
+from pondero.gateway.state.redis_usage_counter import RedisUsageCounter
+from pondero.gateway.state.shared_state import SharedState
+
+MINUTE = 60.0
+SERVER = ServerConfig(ledger="off", log="off")
+
+# Requests: seconds since the one before, the replica, and how long the service thinks about it.
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from([0.0, 0.0, 0.0, 0.5, 3.0, 20.0, 45.0]),
+        st.integers(0, 1),
+        st.integers(0, 6),
+    ),
+    min_size=1,
+    max_size=30,
+)
+LIMITS = st.tuples(st.integers(1, 5), st.integers(1, 5))
+TOKENS = st.sampled_from([None, 3_000, 9_000])
+
+
+class Judge(FourAccounts):
+    """Notes when each account is asked, and what it served."""
+
+    def __init__(self, clock: Clock, *accounts: Account) -> None:
+        super().__init__(clock, *accounts)
+        self.pauses: list[int] = []
+        self.step = 0
+        self.thinking = 0
+        self.before = self._think
+        self.asked: list[tuple[str, float]] = []
+
+    async def _think(self, account: Account) -> None:
+        """Answer some steps later."""
+        self.asked.append((account.name, self.clock()))
+        until = self.step + (self.pauses.pop() if self.pauses else 0)
+        self.thinking += 1
+        while self.step < until:  # noqa: ASYNC110 - every step of the loop is an interleaving
+            await asyncio.sleep(0)
+        self.thinking -= 1
+
+
+def most_in_a_minute(events: Iterable[tuple[float, int]]) -> int:
+    """Return the largest sum of amounts in any span of a minute."""
+    known = sorted(events)
+    return max(
+        (sum(amount for at, amount in known if start <= at < start + MINUTE) for start, _ in known),
+        default=0,
+    )
+
+
+async def ask(app: App, number: int) -> int:
+    body = {
+        "model": "pool",
+        "max_tokens": 1_500,
+        "messages": [{"role": "user", "content": f"What is 17 * {number}?"}],
+    }
+    headers = {"content-type": "application/json"}
+    request = HttpRequest("POST", "http://gateway/v1/messages", headers, json.dumps(body).encode())
+    return (await came(app, request)).status
+
+
+async def play(states: list[SharedState], service: Judge, steps, limits, tokens, patch) -> None:
+    accounts = tuple(service.accounts.values())
+    deployments = tuple(
+        replace(each, limit=RateLimitRule(requests=most, tokens=tokens))
+        for each, most in zip(deploy("anthropic", accounts), limits, strict=True)
+    )
+    apps: list[App] = []
+    for state in states:
+        app, gateway = make_gateway(
+            service, deployments, "claude-opus-5", monkeypatch=patch, shared=state
+        )
+        gateway.sleep = wait_in_vain  # type: ignore[misc]  # only the steps move the clock
+        apps.append(app)
+    running: list[asyncio.Task[int]] = []
+    for number, (gap, replica, pauses) in enumerate(steps):
+        if gap:  # no time passes between a reservation and the request
+            while sum(not each.done() for each in running) > service.thinking:  # noqa: ASYNC110
+                await asyncio.sleep(0)
+        service.clock.now += gap
+        service.step = number
+        service.pauses.append(pauses)
+        running.append(asyncio.ensure_future(ask(apps[replica % len(apps)], number)))
+    service.pauses.clear()
+    service.step = 1_000  # nobody thinks any longer
+    statuses = await asyncio.gather(*running)
+    assert set(statuses) <= {200, 429}
+    for name, limit in zip(service.accounts, limits, strict=True):
+        assert most_in_a_minute((at, 1) for each, at in service.asked if each == name) <= limit
+        if tokens is not None:
+            assert most_in_a_minute(iter_tokens(service, name)) <= tokens
+
+
+async def wait_in_vain(_seconds: float) -> None:
+    """Let the others get on."""
+    await asyncio.sleep(0)
+
+
+def iter_tokens(service: Judge, name: str) -> Iterable[tuple[float, int]]:
+    times = [at for each, at in service.asked if each == name]
+    answers = [each for each in service.exchanges if each.account == name]
+    for at, each in zip(times, answers, strict=True):
+        usage = json.loads(each.answer)["usage"]
+        yield at, usage["input_tokens"] + usage["output_tokens"]
+
+
+@given(steps=STEPS, limits=LIMITS, tokens=TOKENS)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_order_of_requests_exceeds_the_limits_of_an_account(
+    monkeypatch_module, steps, limits, tokens
+):
+    clock = Clock()
+    service = Judge(clock, Account("north"), Account("south"))
+    state = make_state(SERVER, clock)
+    asyncio.run(play([state], service, steps, limits, tokens, monkeypatch_module))
+
+
+@asynccontextmanager
+async def open_replica(url: str, clock: Clock) -> AsyncIterator[SharedState]:
+    link = RedisLink(url, clock=clock.milliseconds)
+    snapshot = RedisSnapshot(link)
+    state = replace(
+        make_state(SERVER, clock),
+        state=RedisUsageCounter(link),
+        breakers=RedisBreakers(link, snapshot),
+        look=snapshot.look,
+        is_lost=lambda: link.is_away,
+        close=link.aclose,
+    )
+    try:
+        yield state
+    finally:
+        await state.aclose()
+
+
+@given(steps=STEPS, limits=LIMITS, tokens=TOKENS)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
+def test_two_replicas_on_one_redis_keep_the_limits_together(
+    redis, monkeypatch_module, steps, limits, tokens
+):
+    async def run() -> None:
+        redis.empty()
+        clock = Clock()
+        service = Judge(clock, Account("north"), Account("south"))
+        async with open_replica(redis.url, clock) as one, open_replica(redis.url, clock) as other:
+            await play([one, other], service, steps, limits, tokens, monkeypatch_module)
+
+    asyncio.run(run())
+
+
+@pytest.fixture(scope="module")
+def monkeypatch_module():
+    with pytest.MonkeyPatch.context() as patch:
+        yield patch

@@ -1,0 +1,80 @@
+"""Hooks are found by entry point or import path; a mistake names file and line."""
+
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from pondero.errors import BadConfig
+from pondero.gateway import Hook
+from pondero.gateway.config.checks import check_start
+from pondero.gateway.config.reader import load
+from pondero.gateway.config.routing import Routing
+from pondero.store import load_catalog
+
+CLOSED: list[str] = []
+
+
+class Fine(Hook):
+    def __init__(self, settings) -> None:
+        self.said = settings.get("say")
+
+    def close(self) -> None:
+        CLOSED.append(str(self.said))
+
+
+class Picky(Hook):
+    def __init__(self, settings) -> None:
+        message = "say is missing"
+        raise ValueError(message)
+
+
+class NoHook:
+    pass
+
+
+def _check(tmp_path, text: str) -> None:
+    path = tmp_path / "gateway.toml"
+    path.write_text(f'[[route]]\nmatch = "a"\nto = "claude-opus-5"\n\n{text}')
+    config = load(path, load_catalog())
+    check_start(config, Routing(config, load_catalog()), offline=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "problem"),
+    [
+        ('[[hook]]\nuse = "nobody"', 6, "no hook 'nobody'"),
+        ('[[hook]]\nuse = "no_such_module:Mask"', 6, "No module named 'no_such_module'"),
+        (f'[[hook]]\nuse = "{__name__}:Nothing"', 6, "has no attribute 'Nothing'"),
+        (
+            f'[[hook]]\nuse = "{__name__}:NoHook"',
+            6,
+            "is no class derived from pondero.gateway.Hook",
+        ),
+        (f'[[hook]]\nuse = "{__name__}:Picky"\nname = "p"', 6, "ValueError: say is missing"),
+        (f'[[hook]]\nuse = "{__name__}:Fine"\nseconds = 0', 7, "seconds: Expected"),
+        (f'[[hook]]\nuse = "{__name__}:Fine"\non_failure = "x"', 7, "on_failure: Invalid"),
+        (f'[[hook]]\nuse = "{__name__}:Fine"\nname = "a b"', 7, "invalid name 'a b'"),
+        (f'[[hook]]\nuse = "{__name__}:Fine"\nsetings = {{}}', 7, "unknown setting 'setings'"),
+        ("[[hook]]\nname = 'x'", 5, "use"),
+        (f'[[hook]]\nuse = "{__name__}:Fine"\n' * 2, 8, "an earlier hook is called"),
+    ],
+)
+def test_a_mistake_is_told_with_its_line(tmp_path, text, line, problem):
+    with pytest.raises(BadConfig) as told:
+        _check(tmp_path, text)
+
+    assert problem in str(told.value)
+    assert f"gateway.toml:{line}: " in str(told.value)
+
+
+def test_a_hook_is_made_with_its_settings_and_closed(tmp_path):
+    _check(tmp_path, f'[[hook]]\nuse = "{__name__}:Fine"\nsettings = {{ say = "hello" }}')
+
+    assert CLOSED == ["hello"]
+
+
+def test_an_installed_package_offers_hooks_by_name(tmp_path, monkeypatch):
+    point = EntryPoint("fine", f"{__name__}:Fine", "pondero.gateway")
+    monkeypatch.setattr("pondero.gateway.hooks.loader.entry_points", lambda **_: (point,))
+
+    _check(tmp_path, '[[hook]]\nuse = "fine"')

@@ -1,0 +1,231 @@
+"""The two worked examples of hooks: masking, and a cache of answers."""
+
+import asyncio
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pondero_mask import Mask
+from tests.gateway.hooks.gates import FRONTS, Gate, Through
+from tests.gateway.upstream import BACKS
+
+import pondero
+from pondero.canon import (
+    Blob,
+    Finished,
+    HttpRequest,
+    Message,
+    PartEnd,
+    PartStart,
+    Request,
+    Text,
+    TextDelta,
+    Thinking,
+    ThinkingDelta,
+    ToolCall,
+    ToolDelta,
+    ToolResult,
+)
+from pondero.errors import BadConfig
+from pondero.gateway import HookCall
+from pondero.gateway.config.model import HookConfig
+
+ADDRESS = "ann.lee+x@mail.example.com"
+KEY = "sk-proj-abcdefghijklmnopqrstuvwx"
+QUESTION = f"Please write to {ADDRESS} with the key {KEY} [or not]"
+PLACEHOLDER = re.compile(r"\[(?:email|key)#[0-9a-f]{16}\]")
+MASK = HookConfig(use="pondero_mask:Mask", name="mask", settings={"secret": "env:MASK_SECRET"})
+CACHE = HookConfig(use="pondero_reply_cache:ReplyCache", name="cache")
+
+
+@pytest.fixture(autouse=True)
+def _secret(monkeypatch):
+    monkeypatch.setenv("MASK_SECRET", "a secret of more than sixteen")
+
+
+def send_mail(address: str) -> str:
+    """Send a mail to an address."""
+    return f"sent to {address}"
+
+
+def _talk(gate: Gate, front: str, *, stream: bool) -> list[pondero.Reply]:
+    async def talk() -> list[pondero.Reply]:
+        replies = []
+        async with pondero.AsyncClient(transport=Through(gate.app)) as client:
+            chat = pondero.AsyncChat(f"{FRONTS[front]}/low", client=client, tools=[send_mail])
+            for question in (QUESTION, f"And again: {ADDRESS}?"):
+                if stream:
+                    async with chat.stream(question) as turn:
+                        async for _ in turn:
+                            pass
+                    replies.append(turn.reply)
+                else:
+                    replies.append(await chat.send(question))
+        return replies
+
+    return asyncio.run(talk())
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("back", BACKS)
+@pytest.mark.parametrize("front", FRONTS)
+def test_no_service_reads_what_is_hidden_and_every_client_reads_it(front, back, stream):
+    gate = Gate(MASK, to=BACKS[back])
+
+    replies = _talk(gate, front, stream=stream)
+
+    sent = b"".join(gate.upstream.requests)
+    assert ADDRESS.encode() not in sent
+    assert KEY.encode() not in sent
+    assert PLACEHOLDER.search(sent.decode())
+    assert not gate.upstream.refusals()
+    assert ADDRESS in replies[-1].text
+    assert not any(PLACEHOLDER.search(reply.text + reply.thinking) for reply in replies)
+
+
+def _make_call(request: Request) -> HookCall:
+    return HookCall(
+        id="1",
+        key="local",
+        client="local",
+        client_api="anthropic",
+        model="m",
+        level=None,
+        route=None,
+        purpose="main",
+        request=request,
+        body=b"",
+        notes={},
+    )
+
+
+_words = st.text(st.characters(codec="utf-8"), max_size=20)
+_values = st.sampled_from([ADDRESS, KEY, "b@example.org"])
+_texts = st.lists(_words | _values, min_size=1, max_size=6).map("".join)
+
+
+@given(
+    texts=st.lists(_texts, min_size=1, max_size=3),
+    kind=st.sampled_from([TextDelta, ThinkingDelta, ToolDelta]),
+    data=st.data(),
+)
+def test_values_return_whole_wherever_the_deltas_are_cut(texts, kind, data):
+    hook = _make_mask()
+    call = _make_call(Request("m", (Message("user", tuple(map(Text, texts))),)))
+    masked = "".join(part.text for part in hook.on_request(call).messages[0].parts)
+    text = json.dumps({"a": masked}) if kind is ToolDelta else masked
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=8)))
+    pieces = [text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+    part = {TextDelta: Text(masked), ThinkingDelta: Thinking(masked)}.get(kind) or ToolCall(
+        "1", "t", {"a": masked}
+    )
+
+    events = [PartStart(0, "text"), *(kind(0, piece) for piece in pieces), PartEnd(0, part)]
+    shown = [each for event in [*events, Finished("stop")] for each in hook.on_event(call, event)]
+
+    got = "".join(getattr(e, "json", None) or getattr(e, "text", "") for e in shown[1:-2])
+    whole = "".join(texts)
+    assert (json.loads(got)["a"] if kind is ToolDelta else got) == whole
+    told = shown[-2].part
+    assert (told.arguments["a"] if isinstance(told, ToolCall) else told.text) == whole
+
+
+def _make_mask() -> Mask:
+    import os
+
+    os.environ["MASK_SECRET"] = "a secret of more than sixteen"
+    return Mask({"secret": "env:MASK_SECRET"})
+
+
+def test_every_text_of_a_request_is_masked_and_its_signatures_are_not():
+    signature = pondero.Signature("anthropic", ADDRESS)
+    request = Request(
+        "m",
+        (
+            Message("user", (Text(ADDRESS), Blob("text/plain", ADDRESS.encode()))),
+            Message(
+                "assistant",
+                (Thinking(ADDRESS, signature), ToolCall("1", "t", {"to": [ADDRESS]})),
+            ),
+            Message("user", (ToolResult("1", (Text(ADDRESS),)),)),
+        ),
+        system=(Text(ADDRESS),),
+        tools=(pondero.Tool("t", ADDRESS, {"description": ADDRESS}),),
+        stop=(ADDRESS,),
+        extras={"user": ADDRESS},
+    )
+
+    masked = _make_mask().on_request(_make_call(request))
+
+    thinking = masked.messages[1].parts[0]
+    assert thinking.signature == signature
+    without = pondero.Message("assistant", (Thinking(thinking.text), *masked.messages[1].parts[1:]))
+    texts = (masked.messages[0], without, masked.messages[2:], masked.system, masked.tools)
+    assert ADDRESS not in repr((*texts, masked.stop, masked.extras))
+
+
+def test_a_mask_without_a_secret_does_not_start(monkeypatch):
+    monkeypatch.delenv("MASK_SECRET")
+    with pytest.raises(BadConfig, match='write secret = "env:NAME"'):
+        Gate(MASK)
+
+
+def _ask(gate: Gate, text: str, *, stream: bool = False, **headers: str):
+    body = {
+        "model": "claude-opus-5",
+        "max_tokens": 2000,
+        "stream": stream,
+        "messages": [{"role": "user", "content": text}],
+    }
+    data = json.dumps(body).encode()
+    sent = {"content-type": "application/json", "host": "127.0.0.1", **headers}
+    return gate.ask(HttpRequest("POST", "http://127.0.0.1/v1/messages", sent, data))
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_second_of_two_equal_requests_is_answered_without_a_service(stream):
+    gate = Gate(CACHE)
+
+    first, second = (_ask(gate, "What is 17 * 23?", stream=stream) for _ in range(2))
+
+    assert len(gate.upstream.requests) == 1
+    assert b"391" in first.body
+    assert b"391" in second.body
+    assert second.headers["x-pondero-hook"] == "cache"
+    asked, given_ = gate.receipts
+    assert (asked.road, asked.usage.output is not None) == ("passed", True)
+    assert (given_.road, given_.model, given_.cost, given_.tries) == ("hook", None, None, 0)
+    assert given_.usage.known_total == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "headers"),
+    [("What is 17 * 24?", {}), ("What is 17 * 23?", {"x-pondero-thinking": "low"})],
+)
+def test_another_question_or_level_is_asked(text, headers):
+    gate = Gate(CACHE)
+
+    _ask(gate, "What is 17 * 23?")
+    answer = _ask(gate, text, **headers)
+
+    assert "x-pondero-hook" not in answer.headers
+    assert len(gate.upstream.requests) == 2
+
+
+def test_a_cache_before_a_mask_keeps_no_placeholder_and_one_behind_it_no_value():
+    for hooks in ((CACHE, MASK), (MASK, CACHE)):
+        gate = Gate(*hooks)
+
+        answers = [_ask(gate, QUESTION) for _ in range(2)]
+
+        assert len(gate.upstream.requests) == 1
+        assert all(ADDRESS.encode() in answer.body for answer in answers)
+
+
+def test_both_hooks_are_offered_by_name():
+    text = Path(__file__).parents[2].joinpath("plugins/gateway-hooks/pyproject.toml").read_text()
+    assert 'mask = "pondero_mask:Mask"' in text
+    assert 'reply_cache = "pondero_reply_cache:ReplyCache"' in text
