@@ -462,6 +462,7 @@ def test_a_stream_that_the_end_of_the_gateway_cuts_ends_in_an_error(tmp_path, ap
 
 def test_background_is_rejected_where_it_could_not_be_counted(tmp_path):
     counted = Counted(tmp_path)
+    counted.gate.kept = None  # without a store, the service would work on it unseen
     asked = Asked(api="responses", model="responses", stream=False, more={"background": True})
     (came,) = run(counted, asked)
 
@@ -473,6 +474,7 @@ def test_background_is_rejected_where_it_could_not_be_counted(tmp_path):
 
 def test_background_without_a_budget_is_recorded_as_an_estimate(tmp_path):
     counted = Counted(tmp_path, GatewayKey("ci", hash_key("the-key")))
+    counted.gate.kept = None
     asked = Asked(api="responses", model="responses", stream=False, more={"background": True})
     asked = replace(asked, scripts=(Script(thinking=7000),))
     asyncio.run(counted.ask(asked))

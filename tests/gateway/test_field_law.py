@@ -48,6 +48,7 @@ AT_THE_GATEWAY = {
         "store": "no other API stores answers for its clients unless asked",
     },
     "responses": {
+        "background": "the gateway works on the answer itself",
         "input": "the conversation",
         "model": "the route",
         "stream": "the answer's form",

@@ -1,7 +1,9 @@
 """The vendor's SDK with answers that the gateway keeps, on upstreams of several APIs."""
 
+import re
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import openai
@@ -12,6 +14,7 @@ from pondero.emulator import Emulator
 from pondero.gateway.config.model import GatewayConfig, GatewayRoute, ServerConfig
 from pondero.gateway.server.run import run_gateway_in_thread
 
+PAGE = Path(__file__).parents[2] / "docs" / "gateway.md"
 SOME = ["claude", "gemini", "deepseek", "openai"]
 
 
@@ -141,3 +144,16 @@ def test_tokens_are_counted(client, back):
     )
     assert count.object == "response.input_tokens"
     assert count.input_tokens > 500
+
+
+def test_the_page_continues_an_answer_as_it_says(client):
+    (block,) = re.findall(
+        r"^```python\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE
+    )
+    for name in ("claude-opus-5", "gemini-3-flash-preview"):
+        assert name in block
+    shown = block.replace("claude-opus-5", "claude").replace("gemini-3-flash-preview", "gemini")
+    names: dict[str, Any] = {"client": client}
+    exec(compile(shown, "gateway.md", "exec"), names)
+    listed = client.responses.input_items.list(names["second"].id)
+    assert "My name is Ann." in str(list(listed))

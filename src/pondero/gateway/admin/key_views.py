@@ -45,7 +45,7 @@ class QuotaView(Struct, frozen=True):
     rolling: bool
 
 
-# These three are made of the settings of ``[[key]]``: a new setting needs no second list.
+# These are made of the settings of ``[[key]]``: a new setting needs no second list.
 KeyView: Any = defstruct(
     "KeyView",
     [
@@ -77,11 +77,12 @@ KeySettings: Any = Annotated[
 ]
 
 
-class KeyList(Struct, frozen=True):
-    """All keys; ``guarded``: an admin key exists or people sign in, so that not all may call."""
-
-    keys: list[KeyView]
-    guarded: bool
+KeyList: Any = defstruct(
+    "KeyList",
+    [("keys", list[KeyView]), ("guarded", bool)],
+    namespace={"__doc__": "All keys; guarded: an admin key exists or people sign in."},
+    frozen=True,
+)
 
 
 class CreatedKey(Struct, frozen=True):

@@ -28,9 +28,9 @@ class FormField:
     __slots__ = ("begin", "end", "value")
 
     def __init__(self, value: bytes, begin: int, end: int) -> None:
-        self.value = value
-        self.begin = begin
-        self.end = end
+        self.value: bytes = value
+        self.begin: int = begin
+        self.end: int = end
 
     @property
     def text(self) -> str:

@@ -43,12 +43,12 @@ class RedisCommand:
         whole: Callable[[], Words] | None = None,
         is_checked: bool = True,
     ) -> None:
-        self.data = data
-        self.answer = answer
-        self.count = count
-        self.whole = whole
-        self.is_checked = is_checked
-        self.tries = 0
+        self.data: bytes = data
+        self.answer: asyncio.Future[Reply] | None = answer
+        self.count: int | None = count
+        self.whole: Callable[[], Words] | None = whole
+        self.is_checked: bool = is_checked
+        self.tries: int = 0
         self._replies: list[Reply] = []
 
     def take(self, reply: Reply) -> bool:
