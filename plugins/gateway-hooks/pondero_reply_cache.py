@@ -24,6 +24,8 @@ class _Settings(Struct, forbid_unknown_fields=True):
 class ReplyCache(Hook):
     """``seconds``: how long an answer is used; ``entries``: how many are kept in each process."""
 
+    sees_all = False  # nothing is lost if it misses a request
+
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._settings = msgspec.convert(settings, _Settings)
         self._replies: OrderedDict[bytes, tuple[float, Reply]] = OrderedDict()
