@@ -51,6 +51,12 @@ class ReplyCache(Hook):
 
 
 def _make_key(call: HookCall) -> bytes:
-    """Return the digest of all that decides about an answer."""
+    """Return the digest of all that decides about an answer.
+
+    The request has what a body only names: a conversation that is kept may have grown since.
+    """
     said = (call.client, call.client_api, call.model, call.level or "", call.route or "")
-    return sha256("\0".join((*said, "")).encode("utf-8", "surrogatepass") + call.body).digest()
+    found = sha256("\0".join((*said, "")).encode("utf-8", "surrogatepass"))
+    found.update(sha256(call.body).digest())
+    found.update(msgspec.msgpack.encode(call.request, enc_hook=repr))
+    return found.digest()

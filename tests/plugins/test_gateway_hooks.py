@@ -296,3 +296,20 @@ def test_parameters_that_both_apis_have_are_hidden_too():
     assert KEY.encode() not in got
     assert PLACEHOLDER.search(json.loads(got[: got.rindex(b"}") + 1])["metadata"]["who"])
     assert b'"service_tier":"flex"' in got
+
+
+def test_the_cache_reads_what_a_request_only_names():
+    gate = Gate(CACHE)
+    sent = {"content-type": "application/json", "host": "127.0.0.1"}
+
+    def post(path: str, body):
+        http = HttpRequest("POST", f"http://127.0.0.1/v1{path}", sent, json.dumps(body).encode())
+        return gate.ask(http)
+
+    kept = json.loads(post("/conversations", {}).body)["id"]
+    body = {"model": "m", "input": "How many words?", "conversation": kept}
+    first, second = post("/responses", body), post("/responses", body)
+
+    assert (first.status, second.status) == (200, 200)
+    assert "x-pondero-hook" not in second.headers
+    assert len(gate.upstream.requests) == 2

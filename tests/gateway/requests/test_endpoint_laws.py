@@ -23,12 +23,14 @@ from pondero.dialects import Endpoint, list_endpoints
 from pondero.gateway.config.model import EndpointRoute, GatewayGroup, GatewayRoute, SpendBudget
 
 
+EVERYTHING = tuple(
+    EndpointRoute("*", name) for name in ("openai", "anthropic", "google", "cohere", "ollama")
+)
+
+
 @pytest.fixture(scope="module")
 def gateway() -> Iterator[Any]:
-    everything = tuple(
-        EndpointRoute("*", name) for name in ("openai", "anthropic", "google", "cohere", "ollama")
-    )
-    with both(endpoints=everything) as found, httpx.Client(base_url=found.url, timeout=60) as http:
+    with both(endpoints=EVERYTHING) as found, httpx.Client(base_url=found.url, timeout=60) as http:
         found.http = http
         yield found
 
@@ -110,6 +112,29 @@ def test_every_call_of_the_table_reaches_its_service_at_the_same_path(gateway, r
     until(lambda: gateway.seen)
     (found,) = gateway.seen
     assert (found.endpoint, found.status, found.tries) == (row.name, 200, 1)
+
+
+@pytest.mark.parametrize("path", ["/v1/moderations", "/v1/rerank", "/v1/classify"])
+def test_leaving_the_model_out_is_no_way_around_models_and_budgets_of_routes(gateway, path):
+    answer = ask(gateway, "POST", path, "models", json={"input": "hi"})
+    assert (answer.status_code, "model" in answer.text) == (400, True)
+    dear = GatewayRoute(match="x", to=("openai:gpt-5.5",), budget=SpendBudget(tokens=10))
+    with serving(gateway.service, routes=(dear,), endpoints=EVERYTHING) as routed:
+        headers = {"authorization": f"Bearer {secret('plain')}"}
+        answer = httpx.post(f"{routed.url}{path}", headers=headers, json={"input": "hi"})
+    assert answer.status_code == 403
+    assert gateway.service.asked == []
+
+
+def test_a_run_of_an_eval_does_not_read_what_others_have_stored(gateway):
+    gateway.service.answer = lambda _: Served(200, "application/json", b'{"id": "eval_mine"}')
+    assert ask(gateway, "POST", "/v1/evals", "second", json={}).status_code == 200
+    gateway.service.asked.clear()
+    for source in ({"type": "file_id", "id": "file-1"}, {"type": "stored_completions"}):
+        run = {"data_source": {"type": "jsonl", "source": source}}
+        answer = ask(gateway, "POST", "/v1/evals/eval_mine/runs", "second", json=run)
+        assert answer.status_code == 403
+    assert gateway.service.asked == []
 
 
 # -- other spellings -------------------------------------------------------------------------------

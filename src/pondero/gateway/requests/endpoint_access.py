@@ -52,6 +52,8 @@ def check_rules(
         raise _make_closure(match, f"the gateway has the hook {hook.name!r}", why)
     has_model = bool(endpoint.model)
     own = [route] if route is not None else []
+    if endpoint.optional_model and content is not None and content.model is None:
+        own = list(routes)  # the service's default may be the model of any
     asked = own if has_model else list(routes)
     if endpoint.carries or _is_request_file(match, content):
         for holder, rule in _iter_rules(requester, asked, models=not has_model):
