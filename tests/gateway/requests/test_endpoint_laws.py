@@ -22,7 +22,6 @@ from tests.gateway.endpoint_service import KEY, Asked, Served, until
 from pondero.dialects import Endpoint, list_endpoints
 from pondero.gateway.config.model import EndpointRoute, GatewayGroup, GatewayRoute, SpendBudget
 
-
 EVERYTHING = tuple(
     EndpointRoute("*", name) for name in ("openai", "anthropic", "google", "cohere", "ollama")
 )
