@@ -211,6 +211,8 @@ def test_whatever_the_path_nothing_leaves_to_another_place(gateway, parts, metho
     [
         ("/v1/embeddings?model=other", {"json": {"model": "m"}}),
         ("/v1/embeddings?key=a&x=1", {"json": {"model": "m"}}),
+        ("/v1/embeddings", {"content": b'{"model": "a", "Model": "b"}'}),
+        ("/api/embed", {"content": b'{"MODEL": "a", "model": "b"}'}),
         ("/v1/embeddings", {"content": b'{"model": "a", "model": "b"}'}),
         ("/v1/embeddings", {"content": b'{"model": "a", "mod\\u0065l": "b"}'}),
         ("/v1/embeddings", {"content": b'{"model": ["a"]}'}),
