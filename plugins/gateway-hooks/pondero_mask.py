@@ -116,21 +116,37 @@ def _apply(change: Callable[[str], str], value: Any) -> Any:
             return tuple(_apply(change, each) for each in value)
         case dict():
             return {_apply(change, name): _apply(change, each) for name, each in value.items()}
-        case Blob(media_type, bytes(data)) if media_type.startswith(_WRITTEN):
-            written = data.decode("utf-8", "surrogateescape")
-            return replace(value, data=change(written).encode("utf-8", "surrogateescape"))
         case Struct():
+            kept = _KEPT - {"name"} if isinstance(value, Blob) else _KEPT
             fields = {
                 name: _apply(change, each)
                 for name, each in asdict(value).items()
-                if name not in _KEPT and each is not None and not isinstance(each, UnsetType)
+                if name not in kept and each is not None and not isinstance(each, UnsetType)
             }
+            if isinstance(value, Blob) and value.data is not None:
+                fields["data"] = _change_written(change, value.media_type, value.data)
             return replace(value, **fields)
         case _:
             return value
 
 
-_WRITTEN = ("text/", "application/json", "application/xml")
+def _change_written(change: Callable[[str], str], media_type: str, data: bytes) -> bytes:
+    """Return a document with a change made in its text, whatever type it says it has."""
+    kind = media_type.lower()
+    if kind.startswith(_NOT_WRITTEN) or (not kind.startswith("text/") and not _is_utf8(data)):
+        return data
+    return change(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+_NOT_WRITTEN = ("application/pdf", "image/png", "image/jpeg", "audio/", "video/")
 _KEPT = frozenset(("signature", "id", "call_id", "name", "origin", "role", "cache", "dialect"))
 """Fields that no text of a user is in, or that must be sent back unchanged."""
 

@@ -24,6 +24,8 @@ class _Settings(Struct, forbid_unknown_fields=True):
 class ReplyCache(Hook):
     """``seconds``: how long an answer is used; ``entries``: how many are kept in each process."""
 
+    sees_all = False  # nothing is lost if it misses a request
+
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._settings = msgspec.convert(settings, _Settings)
         self._replies: OrderedDict[bytes, tuple[float, Reply]] = OrderedDict()
@@ -49,6 +51,12 @@ class ReplyCache(Hook):
 
 
 def _make_key(call: HookCall) -> bytes:
-    """Return the digest of all that decides about an answer."""
+    """Return the digest of all that decides about an answer.
+
+    The request has what a body only names: a conversation that is kept may have grown since.
+    """
     said = (call.client, call.client_api, call.model, call.level or "", call.route or "")
-    return sha256("\0".join((*said, "")).encode("utf-8", "surrogatepass") + call.body).digest()
+    found = sha256("\0".join((*said, "")).encode("utf-8", "surrogatepass"))
+    found.update(sha256(call.body).digest())
+    found.update(msgspec.msgpack.encode(call.request, enc_hook=repr))
+    return found.digest()

@@ -14,6 +14,7 @@ from pondero.gateway.config.model import (
     GatewayGroup,
     GatewayKey,
     GatewayRoute,
+    HookConfig,
     LevelRules,
     ProviderOverride,
     RateLimitRule,
@@ -86,6 +87,7 @@ def serving(
     endpoints: tuple[EndpointRoute, ...] = (),
     groups: tuple[GatewayGroup, ...] = GROUPS,
     providers: tuple[str, ...] = ("openai", "anthropic", "google", "cohere", "ollama"),
+    hooks: tuple[HookConfig, ...] = (),
     **server: Any,
 ) -> Iterator[SimpleNamespace]:
     """Serve in a thread; yield the address and the receipts."""
@@ -104,6 +106,7 @@ def serving(
         groups=groups,
         open=frozenset() if routes else frozenset(providers),
         endpoints=endpoints,
+        hooks=hooks,
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TEST_PROVIDER_KEY", KEY)

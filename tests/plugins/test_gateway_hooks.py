@@ -1,6 +1,7 @@
 """The two worked examples of hooks: masking, and a cache of answers."""
 
 import asyncio
+import base64
 import json
 import re
 from pathlib import Path
@@ -229,3 +230,86 @@ def test_both_hooks_are_offered_by_name():
     text = Path(__file__).parents[2].joinpath("plugins/gateway-hooks/pyproject.toml").read_text()
     assert 'mask = "pondero_mask:Mask"' in text
     assert 'reply_cache = "pondero_reply_cache:ReplyCache"' in text
+
+
+def _post(gate: Gate, path: str, body) -> bytes:
+    """Return all that the service got for a request, with what is in base64 decoded."""
+    sent = {"content-type": "application/json", "host": "127.0.0.1"}
+    data = json.dumps(body).encode()
+    answer = gate.ask(HttpRequest("POST", f"http://127.0.0.1{path}", sent, data))
+    assert answer.status == 200, answer.body
+    (got,) = gate.upstream.requests
+    runs = re.findall(rb"[A-Za-z0-9+/]{24,}={0,2}", got)
+    return got + b"".join(base64.b64decode(each[: len(each) // 4 * 4]) for each in runs)
+
+
+@pytest.mark.parametrize("back", BACKS)
+def test_the_title_of_a_document_is_hidden_like_its_text(back):
+    text = {"type": "text", "media_type": "text/plain", "data": QUESTION}
+    part = {"type": "document", "source": text, "title": ADDRESS, "context": KEY}
+    said = [{"role": "user", "content": [part, {"type": "text", "text": "And?"}]}]
+    body = {"model": "m", "max_tokens": 9000, "messages": said}
+
+    got = _post(Gate(MASK, to=BACKS[back]), "/v1/messages", body)
+
+    assert ADDRESS.encode() not in got
+    assert KEY.encode() not in got
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["TEXT/Plain", "application/yaml", "application/x-javascript", "application/octet-stream"],
+)
+def test_a_document_is_read_whatever_type_it_says_it_has(kind):
+    data = base64.b64encode(QUESTION.encode()).decode()
+    file = {"filename": f"{ADDRESS}.txt", "file_data": f"data:{kind};base64,{data}"}
+    parts = [{"type": "file", "file": file}, {"type": "text", "text": "And?"}]
+    body = {"model": "m", "messages": [{"role": "user", "content": parts}]}
+
+    got = _post(Gate(MASK, to="openai:gpt-5.5"), "/v1/chat/completions", body)
+
+    assert ADDRESS.encode() not in got
+    assert KEY.encode() not in got
+
+
+def test_bytes_that_are_no_text_stay_as_they_are():
+    blobs = (
+        Blob("application/octet-stream", b"\xff\x00" + ADDRESS.encode()),
+        Blob("application/pdf", ADDRESS.encode()),
+    )
+    call = _make_call(Request("m", (Message("user", blobs),)))
+    assert _make_mask().on_request(call).messages[0].parts == blobs
+
+
+def test_parameters_that_both_apis_have_are_hidden_too():
+    body = {
+        "model": "m",
+        "messages": [{"role": "user", "content": "Hi"}],
+        "metadata": {"who": ADDRESS},
+        "safety_identifier": ADDRESS,
+        "prompt_cache_key": KEY,
+        "service_tier": "flex",
+    }
+    got = _post(Gate(MASK, to="openai:gpt-5.5"), "/v1/chat/completions", body)
+
+    assert ADDRESS.encode() not in got
+    assert KEY.encode() not in got
+    assert PLACEHOLDER.search(json.loads(got[: got.rindex(b"}") + 1])["metadata"]["who"])
+    assert b'"service_tier":"flex"' in got
+
+
+def test_the_cache_reads_what_a_request_only_names():
+    gate = Gate(CACHE)
+    sent = {"content-type": "application/json", "host": "127.0.0.1"}
+
+    def post(path: str, body):
+        http = HttpRequest("POST", f"http://127.0.0.1/v1{path}", sent, json.dumps(body).encode())
+        return gate.ask(http)
+
+    kept = json.loads(post("/conversations", {}).body)["id"]
+    body = {"model": "m", "input": "How many words?", "conversation": kept}
+    first, second = post("/responses", body), post("/responses", body)
+
+    assert (first.status, second.status) == (200, 200)
+    assert "x-pondero-hook" not in second.headers
+    assert len(gate.upstream.requests) == 2

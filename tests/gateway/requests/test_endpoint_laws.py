@@ -22,13 +22,14 @@ from tests.gateway.endpoint_service import KEY, Asked, Served, until
 from pondero.dialects import Endpoint, list_endpoints
 from pondero.gateway.config.model import EndpointRoute, GatewayGroup, GatewayRoute, SpendBudget
 
+EVERYTHING = tuple(
+    EndpointRoute("*", name) for name in ("openai", "anthropic", "google", "cohere", "ollama")
+)
+
 
 @pytest.fixture(scope="module")
 def gateway() -> Iterator[Any]:
-    everything = tuple(
-        EndpointRoute("*", name) for name in ("openai", "anthropic", "google", "cohere", "ollama")
-    )
-    with both(endpoints=everything) as found, httpx.Client(base_url=found.url, timeout=60) as http:
+    with both(endpoints=EVERYTHING) as found, httpx.Client(base_url=found.url, timeout=60) as http:
         found.http = http
         yield found
 
@@ -112,6 +113,29 @@ def test_every_call_of_the_table_reaches_its_service_at_the_same_path(gateway, r
     assert (found.endpoint, found.status, found.tries) == (row.name, 200, 1)
 
 
+@pytest.mark.parametrize("path", ["/v1/moderations", "/v1/rerank", "/v1/classify"])
+def test_leaving_the_model_out_is_no_way_around_models_and_budgets_of_routes(gateway, path):
+    answer = ask(gateway, "POST", path, "models", json={"input": "hi"})
+    assert (answer.status_code, "model" in answer.text) == (400, True)
+    dear = GatewayRoute(match="x", to=("openai:gpt-5.5",), budget=SpendBudget(tokens=10))
+    with serving(gateway.service, routes=(dear,), endpoints=EVERYTHING) as routed:
+        headers = {"authorization": f"Bearer {secret('plain')}"}
+        answer = httpx.post(f"{routed.url}{path}", headers=headers, json={"input": "hi"})
+    assert answer.status_code == 403
+    assert gateway.service.asked == []
+
+
+def test_a_run_of_an_eval_does_not_read_what_others_have_stored(gateway):
+    gateway.service.answer = lambda _: Served(200, "application/json", b'{"id": "eval_mine"}')
+    assert ask(gateway, "POST", "/v1/evals", "second", json={}).status_code == 200
+    gateway.service.asked.clear()
+    for source in ({"type": "file_id", "id": "file-1"}, {"type": "stored_completions"}):
+        run = {"data_source": {"type": "jsonl", "source": source}}
+        answer = ask(gateway, "POST", "/v1/evals/eval_mine/runs", "second", json=run)
+        assert answer.status_code == 403
+    assert gateway.service.asked == []
+
+
 # -- other spellings -------------------------------------------------------------------------------
 
 SPELLINGS = [
@@ -187,6 +211,8 @@ def test_whatever_the_path_nothing_leaves_to_another_place(gateway, parts, metho
     [
         ("/v1/embeddings?model=other", {"json": {"model": "m"}}),
         ("/v1/embeddings?key=a&x=1", {"json": {"model": "m"}}),
+        ("/v1/embeddings", {"content": b'{"model": "a", "Model": "b"}'}),
+        ("/api/embed", {"content": b'{"MODEL": "a", "model": "b"}'}),
         ("/v1/embeddings", {"content": b'{"model": "a", "model": "b"}'}),
         ("/v1/embeddings", {"content": b'{"model": "a", "mod\\u0065l": "b"}'}),
         ("/v1/embeddings", {"content": b'{"model": ["a"]}'}),

@@ -103,6 +103,9 @@ ODD = {
     "an encoding": part(f"{GOOD}\r\nContent-Transfer-Encoding: base64") + END,
     "a long field": part(GOOD, "m" * (LONGEST_FIELD + 1)) + END,
     "long headers": part(f"{GOOD}\r\nx: {'a' * 9000}") + END,
+    "a name with brackets": part('Content-Disposition: form-data; name="model[]"') + END,
+    "a name in capitals": part('Content-Disposition: form-data; name="Model"') + END,
+    "a name with a backslash": part('Content-Disposition: form-data; name="mo\\del"') + END,
     "a space before the colon": part('Content-Disposition : form-data; name="model"') + END,
 }
 

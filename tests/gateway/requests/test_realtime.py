@@ -17,6 +17,7 @@ from websockets.asyncio.client import connect as async_connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
+from pondero.gateway.config.model import HookConfig
 from pondero.gateway.observability.request_record import RequestRecord
 from pondero.gateway.requests import realtime
 
@@ -190,6 +191,28 @@ def test_a_key_with_a_rule_opens_no_socket_unless_it_is_named(gateway, rule, pat
     assert b"endpoints = " in closed.value.response.body
     assert row(gateway).status == 403
     assert gateway.service.opened == []
+
+
+def _set_up_live(gateway: Any) -> None:
+    with opened(gateway, LIVE) as client:
+        client.send(json.dumps({"setup": {"model": "models/gemini-live-x"}}))
+        client.recv(WAIT)
+
+
+@pytest.mark.parametrize("routes", [(), ("gpt-*", "gemini-*")])
+def test_a_hook_closes_sockets_whose_texts_it_would_not_see(gateway, routes):
+    guard = HookConfig(use="tests.gateway.hooks.test_endpoints:Guard", name="guard", routes=routes)
+    with serving(gateway.service, hooks=(guard,)) as guarded:
+        with pytest.raises(InvalidStatus, match="403"), opened(guarded):
+            pass
+        with pytest.raises((InvalidStatus, ConnectionClosed)):
+            _set_up_live(guarded)
+        with opened(guarded, **as_key("named")) as client:
+            client.send(json.dumps({"type": "response.create"}))
+            client.recv(WAIT)
+        until(lambda: len(guarded.seen) == 3)
+    assert [each.status for each in guarded.seen][:2] == [403, 403]
+    assert len(gateway.service.sockets) == 1
 
 
 def test_a_model_that_a_key_may_not_use_is_rejected_on_both_apis(gateway):

@@ -17,6 +17,7 @@ from ...errors import BadParameter, PonderoError, TransportError
 from ...exchange import AsyncResponse, AsyncTransport, Timeouts, list_keys
 from ..answers.key_filter import KeyFilter
 from ..answers.response_writer import ResponseWriter
+from ..config.model import GatewayRoute
 from ..observability.request_record import RequestRecord
 from ..quotas.endpoint_use import EndpointCall, EndpointMeter, admit_endpoint, find_most
 from ..quotas.quota import find_quotas
@@ -109,8 +110,8 @@ class EndpointExchange:
         """Check, send and pass on; raises what is written as an error."""
         gateway, match, key = self._gateway, self._match, self._requester.key
         check_listed(match, key)
-        server, routes = gateway.config.server, gateway.config.routes
-        check_rules(match, None, self._requester, route=None, routes=routes)
+        server = gateway.config.server
+        self._check_rules(None, None)
         check_list(match, self._requester)
         content = self._content = await read_content(
             self._arrival, match, max_body=server.max_body, max_upload=server.max_upload
@@ -122,7 +123,7 @@ class EndpointExchange:
         targets = find_endpoint_targets(gateway, match, content.model, key=key, home=home)
         route = targets[0].route
         self.record.note(route=route.match if route is not None else None)
-        check_rules(match, content, self._requester, route=route, routes=routes)
+        self._check_rules(content, route)
         if match.endpoint.lines is not None:
             lines = match.endpoint.lines
             content.body, targets = await dial_lines(gateway, self._call, lines, content.body)
@@ -134,6 +135,17 @@ class EndpointExchange:
         )
         self.record.admit(admission)
         await self._send_in_order(content, targets, most=first)
+
+    def _check_rules(self, content: EndpointContent | None, route: GatewayRoute | None) -> None:
+        gateway = self._gateway
+        check_rules(
+            self._match,
+            content,
+            self._requester,
+            route=route,
+            routes=gateway.config.routes,
+            hooks=gateway.hooks,
+        )
 
     def _find_upload(self) -> tuple[str, ...]:
         """Return the id of an upload that this request continues."""

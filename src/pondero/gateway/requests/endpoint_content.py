@@ -146,18 +146,20 @@ def _read_json(match: EndpointMatch, content: EndpointContent) -> None:
 
 
 def check_once(body: bytes, names: tuple[str, ...]) -> None:
-    """Raise BadParameter if an object has one of these fields twice: services differ there."""
-    if b"\\" not in body and all(body.count(b'"%b"' % name.encode()) < 2 for name in names):
+    """Raise BadParameter if an object has one of these fields twice: services differ there.
+
+    Some read names without regard to case (Go), so that Model is model too.
+    """
+    watched = frozenset(name.lower() for name in names)
+    low = body.lower()
+    if b"\\" not in body and all(low.count(b'"%b"' % name.encode()) < 2 for name in watched):
         return
-    watched = frozenset(names)
 
     def check(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-        fields = dict(pairs)
-        if len(fields) < len(pairs):
-            said = [name for name, _ in pairs if name in watched]
-            if len(said) > len(set(said)):
-                raise BadParameter("the body has a field twice; send it once")
-        return fields
+        said = [name.lower() for name, _ in pairs if name.lower() in watched]
+        if len(said) > len(set(said)):
+            raise BadParameter("the body has a field twice; send it once")
+        return dict(pairs)
 
     try:
         json.loads(body, object_pairs_hook=check)

@@ -43,7 +43,8 @@ def find_endpoint_targets(
         if found:
             return found
         raise UnknownModel(f"no provider of {model!r} has {match.call} and the ids that it names")
-    if endpoint.model and not endpoint.optional_model:
+    is_bound = key is not None and bool(key.models)  # the service's default may be another
+    if endpoint.model and (is_bound or not endpoint.optional_model):
         raise BadParameter(f"{match.call} needs a model")
     if home is not None:
         provider = load_catalog().catalog.providers[home]

@@ -95,6 +95,8 @@ class FormScanner:
                 raise BadParameter("the headers of a part of the form are too long")
             return False
         name = _read_name(self._held[:end])
+        if name not in self._names and _simplify(name) in self._names:
+            raise BadParameter("a field of the form is a watched one in another spelling")
         self._drop(end + 4)
         self._name = name.decode("utf-8", "replace") if name in self._names else None
         if self._name is not None and self.is_read and self._name not in self._once:
@@ -137,6 +139,11 @@ class FormScanner:
         if self._held not in (b"", b"\r", b"\r\n"):
             raise BadParameter("something follows the end of the form")
         return False
+
+
+def _simplify(name: bytes) -> bytes:
+    """Return a name as the most generous server reads it, such as model[] and Model."""
+    return name.replace(b"\\", b"").partition(b"[")[0].strip().lower()
 
 
 def _read_name(headers: bytes) -> bytes:

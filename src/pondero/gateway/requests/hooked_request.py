@@ -1,7 +1,5 @@
 """Shows a request to the hooks of its route and its key, before it is admitted."""
 
-from fnmatch import fnmatchcase
-
 from msgspec.structs import replace
 
 from ...errors import BadParameter
@@ -9,6 +7,7 @@ from ..config.model import HookConfig
 from ..hooks.chain import HookedRequest, ask_hooks
 from ..hooks.interface import HookCall
 from ..server.context import GatewayContext
+from .hook_choice import matches
 from .portability import find_answer_options
 from .routed_request import RoutedRequest
 
@@ -49,11 +48,7 @@ def _make_call(routed: RoutedRequest) -> HookCall:
 
 def _is_for(hook: HookConfig, call: HookCall) -> bool:
     """Return whether a hook is for a request; one without a route is known by its model."""
-    return _matches(hook.routes, call.route or call.model) and _matches(hook.keys, call.key)
-
-
-def _matches(patterns: tuple[str, ...], name: str) -> bool:
-    return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
+    return matches(hook.routes, call.route or call.model) and matches(hook.keys, call.key)
 
 
 def _check_options(routed: RoutedRequest, hooked: HookedRequest) -> None:

@@ -399,11 +399,21 @@ def carry_common(routed: RoutedRequest, entry: ModelEntry) -> tuple[dict[str, Js
         for path in places if target is not None else ():
             if path[0] not in sent:
                 continue
-            value = get_path({path[0]: msgspec.json.decode(sent[path[0]])}, path)
+            value = _find_value(routed, sent, path)
             if value is not None and target is not None and _is_within(value, entry, name):
                 _put(carried, target, value)
                 names.add(".".join(path))
     return carried, names
+
+
+def _find_value(routed: RoutedRequest, sent: Mapping[str, Raw], path: tuple[str, ...]) -> Json:
+    """Return a parameter of a request; one that a hook was shown is as the hook left it."""
+    hooked = routed.hooked
+    if hooked is not None and hooked.is_changed:
+        shown = hooked.calls[0][1].request.extras
+        if get_path(shown, path) is not None:
+            return get_path(routed.parsed.request.extras, path)
+    return get_path({path[0]: msgspec.json.decode(sent[path[0]])}, path)
 
 
 def _is_within(value: Json, entry: ModelEntry, name: str) -> bool:

@@ -111,7 +111,8 @@ class SocketExchange:
             await self._connect(content, target)
             await self._pass_messages(await self._accept())
             return
-        check_rules(match, content, self._requester, route=None, routes=())
+        hooks = self._gateway.hooks
+        check_rules(match, content, self._requester, route=None, routes=(), hooks=hooks)
         client = await self._opening.accept()
         first = await _receive_setup(client)
         content.model = _read_setup(first, match.endpoint)
@@ -135,7 +136,14 @@ class SocketExchange:
             provider=target.provider.name,
             model=target.model,
         )
-        check_rules(match, content, self._requester, route=route, routes=gateway.config.routes)
+        check_rules(
+            match,
+            content,
+            self._requester,
+            route=route,
+            routes=gateway.config.routes,
+            hooks=gateway.hooks,
+        )
         call = EndpointCall(target.provider, target.model, None)
         quotas = find_quotas(key, self._requester.group, route)
         admission = await admit_endpoint(
