@@ -265,6 +265,22 @@ def test_a_key_and_a_process_have_a_limit_of_answers_at_one_time():
     run(body, service=service, keys=make_keys(), responses=limits)
 
 
+def test_the_limit_of_answers_holds_for_requests_that_come_at_once(data_dir):
+    service = PausedService()
+    limits = ResponsesConfig(store="sqlite", background=3, background_per_key=2)
+
+    async def body(world: World) -> None:
+        asked = (begin(world, "claude", KEYS[name]) for name in ["mine", "other"] * 5)
+        found = [status for status, _ in await asyncio.gather(*asked)]
+        assert sorted(found) == [200] * 3 + [429] * 7
+        service.go.set()
+        await ended(world)
+        assert len(service.served) == 3
+        assert (await begin(world, "claude", KEYS["mine"]))[0] == 200
+
+    run(body, service=service, keys=make_keys(), responses=limits)
+
+
 def test_an_error_of_the_request_is_told_at_once():
     async def body(world: World) -> None:
         status, error = await begin(world, "no such model")

@@ -46,7 +46,7 @@ _EVENTS = get_decoder(list[str])
 def check_room(gateway: GatewayContext, requester: Requester) -> None:
     """Raise RateLimited if this process, or this client, has too many answers under way."""
     settings, runs = gateway.config.responses, gateway.runs
-    is_free = len(runs.running) < settings.background
+    is_free = runs.count() < settings.background
     if is_free and runs.count(requester.id) < settings.background_per_key:
         return
     message = "too many answers in the background at one time; wait until some are complete"
@@ -72,7 +72,9 @@ async def begin_run(gateway: GatewayContext, routed: RoutedRequest, work: Work) 
     run = BackgroundRun(RunPlace(call.requester.id, rules.make_id(seed)), record)
     run.beat = gateway.now()
     state = RunState(beat=run.beat)
-    await store.put({run.place.record: json.encode(record), run.place.state: json.encode(state)})
+    entries = {run.place.record: json.encode(record), run.place.state: json.encode(state)}
+    with runs.hold(call.requester.id):
+        await store.put(entries)
     runs.running[run.place.record] = run
     run.task = ensure_future(_work(gateway, routed, run, work))
     if runs.looking is None or runs.looking.done():

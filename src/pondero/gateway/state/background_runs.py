@@ -1,7 +1,9 @@
 """Answers in the background that this process works on, and where the store has them."""
 
 from asyncio import Condition, Event, Task, gather, timeout
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from msgspec import Struct
 
@@ -101,15 +103,29 @@ class BackgroundRuns:
 
     def __init__(self) -> None:
         self.running: dict[str, BackgroundRun] = {}
+        self._beginning: Counter[str] = Counter()
         self.looking: Task[None] | None = None
 
     def find(self, place: RunPlace) -> BackgroundRun | None:
         """Return an answer that this process works on."""
         return self.running.get(place.record)
 
-    def count(self, client: str) -> int:
-        """Return how many of them are for a client."""
-        return sum(run.place.client == client for run in self.running.values())
+    def count(self, client: str | None = None) -> int:
+        """Return how many there are, of a client or of all, with those about to begin."""
+        if client is None:
+            return len(self.running) + self._beginning.total()
+        own = sum(run.place.client == client for run in self.running.values())
+        return own + self._beginning[client]
+
+    @contextmanager
+    def hold(self, client: str) -> Iterator[None]:
+        """Count an answer that is about to begin, while the store is told of it."""
+        self._beginning[client] += 1
+        try:
+            yield
+        finally:
+            self._beginning[client] -= 1
+            self._beginning += Counter()  # forgets clients without any
 
     async def aclose(self) -> None:
         """End all of them as failed: the process ends."""
