@@ -6,9 +6,10 @@ import io
 import json
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from time import sleep
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -88,7 +89,7 @@ def test_a_change_is_an_entry_even_if_the_caller_leaves_before_its_answer():
         keys = gate.context.keys
         made, go, make = asyncio.Event(), asyncio.Event(), keys.make
 
-        async def make_slowly(name: str, rules: dict) -> str:
+        async def make_slowly(name: str, rules: Mapping[str, Any] | None = None) -> str:
             text = await make(name, rules)
             made.set()
             await go.wait()

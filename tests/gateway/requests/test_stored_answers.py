@@ -398,6 +398,32 @@ def test_many_changes_at_once_of_one_conversation_are_all_made(data_dir):
     run(body, responses=ResponsesConfig(store="sqlite"))
 
 
+@pytest.mark.parametrize("back", ["claude", "gemini", "openai"])
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"previous_response_id": ""},
+        {"previous_response_id": False},
+        {"conversation": ""},
+        {"conversation": {}},
+        {"conversation": []},
+        {"input": [{"type": "item_reference"}, user("Go on.")]},
+        {"store": "false"},
+        {"background": "true"},
+        {"background": 1},
+    ],
+    ids=str,
+)
+def test_no_model_answers_a_request_whose_past_or_storage_is_misstated(back, fields):
+    async def body(world: World) -> None:
+        asked = {"model": back, "input": "Go on.", **fields}
+        status, _ = await world.call("POST", "/responses", asked)
+        assert status in (400, 404)
+        assert not [row for row in world.rows if row.usage.known_total]
+
+    run(body)
+
+
 REJECTED = {
     "both": ({"previous_response_id": "resp_1", "conversation": "conv_1"}, "Mutually exclusive"),
     "background": ({"background": True, "store": False}, "Background mode requires"),
