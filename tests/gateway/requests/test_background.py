@@ -206,6 +206,47 @@ def test_an_answer_whose_service_fails_is_failed_with_the_reason_and_one_row():
     run(body, service=service)
 
 
+class FailingService(CountingService):
+    """A service whose errors have these bytes."""
+
+    def __init__(self, body: bytes) -> None:
+        super().__init__([Script(status=400)])
+        self._body = body
+
+    async def send(self, request: HttpRequest, timeouts: object) -> Any:
+        answer = await super().send(request, timeouts)
+        answer._frames = iter([self._body])
+        return answer
+
+
+@pytest.mark.parametrize("back", ["gpt", "claude"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        b'{"error": {"message": "no", "type": "server_error"}}',
+        b'{"error": {"message": 7}}',
+        b'{"error": "no"}',
+        b'{"detail": "no"}',
+        b"[]",
+        b"<html>no</html>",
+        b"",
+    ],
+)
+def test_an_error_in_any_words_fails_an_answer_and_frees_its_place(back, said):
+    service = FailingService(said)
+
+    async def body(world: World) -> None:
+        _, begun = await begin(world, back, stream=False)
+        async with asyncio.timeout(30):
+            await ended(world)
+        assert (await poll(world, begun["id"]))["status"] == "failed"
+        cancelled = await world.call("POST", f"/responses/{begun['id']}/cancel")
+        assert (cancelled[0], cancelled[1]["status"]) == (200, "failed")
+        assert (await begin(world, back))[0] == 200
+
+    run(body, service=service, responses=ResponsesConfig(background=1))
+
+
 def test_the_end_of_the_gateway_fails_what_is_under_way_and_counts_it():
     service = PausedService()
 

@@ -93,14 +93,16 @@ async def _work(
         LOG.exception("an answer in the background failed")
     finally:
         run.is_ending = True
-        if run.failure is not None:
-            run.events += _write_failure(routed, run.failure)
         try:
+            if run.failure is not None:
+                run.events += _write_failure(routed, run.failure)
             if rules is not None and store is not None:
                 await _end(gateway, store, rules, run)
         except PonderoError as error:
             LOG.error("the end of an answer is not kept: %s", error)  # noqa: TRY400 - no traceback
-        gateway.runs.running.pop(run.place.record, None)
+        except Exception:
+            LOG.exception("the end of an answer is not kept")
+        gateway.runs.running.pop(run.place.record, None)  # its client may begin another
         run.ended.set()
         async with run.changed:
             run.changed.notify_all()
