@@ -263,6 +263,29 @@ def test_the_end_of_the_gateway_fails_what_is_under_way_and_counts_it():
     run(body, service=service)
 
 
+def test_an_answer_that_is_stopped_as_it_begins_has_its_row_and_its_end():
+    async def body(world: World) -> None:
+        runs = world.gateway.runs
+
+        class Closing(dict[str, Any]):
+            """Stops what is put into it, before its task can run."""
+
+            def __setitem__(self, name: str, started: Any) -> None:
+                super().__setitem__(name, started)
+                asyncio.get_running_loop().call_soon(started.stop)
+
+        runs.running = Closing()
+        # The task is created after this call: its first step comes after the stop.
+        _, begun = await begin(world, stream=False)
+        async with asyncio.timeout(30):
+            while runs.running:
+                await asyncio.sleep(0)
+        assert (await poll(world, begun["id"]))["status"] == "failed"
+        assert len(rows(world)) == 1
+
+    run(body, service=CountingService())
+
+
 def test_a_budget_is_reserved_while_an_answer_is_worked_on():
     service = PausedService()
 

@@ -86,6 +86,7 @@ async def _work(
     gateway: GatewayContext, routed: RoutedRequest, run: BackgroundRun, work: Work
 ) -> None:
     rules, store = routed.service.kept_responses, gateway.kept
+    run.begin_work()
     try:
         with suppress(CancelledError):
             await work(run.writer)

@@ -55,6 +55,8 @@ class BackgroundRun:
         self.changed: Condition = Condition()
         self.ended: Event = Event()
         self.begun: bool = False
+        self.is_working: bool = False
+        self.is_stopped: bool = False
         self.is_ending: bool = False
         self.saved: int = 0
         self.parts: int = 0
@@ -93,9 +95,19 @@ class BackgroundRun:
             self.stop()
 
     def stop(self) -> None:
-        """Stop it, unless it is ending."""
-        if self.task is not None and not self.is_ending:
+        """Stop it, unless it is ending; a task that has not begun yet stops when it does.
+
+        One that is cancelled before its first step would never run, and so count nothing.
+        """
+        self.is_stopped = True
+        if self.task is not None and self.is_working and not self.is_ending:
             self.task.cancel()
+
+    def begin_work(self) -> None:
+        """Note that its task runs, which ends at its next wait if it was stopped before."""
+        self.is_working = True
+        if self.is_stopped:
+            self.stop()
 
 
 class BackgroundRuns:
