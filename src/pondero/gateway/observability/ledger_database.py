@@ -209,6 +209,9 @@ class _Tables(Struct, frozen=True):
     what: str
 
 
+_LEDGER = _Tables(SCHEMA, "pondero_form", "the ledger")
+
+
 class _PostgresLink:
     """One connection, made at first use and again after an error.
 
@@ -313,7 +316,7 @@ def _connection_class() -> Any:
     return TimedConnection
 
 
-def _migrate(connection: Any, tables: _Tables) -> None:
+def _migrate(connection: Any, tables: _Tables = _LEDGER) -> None:
     """Update the tables; the lock lets one of several starting processes do it."""
     schema, form = tables.schema, tables.form
     if _find_version(connection, form) == schema.version:
