@@ -278,8 +278,7 @@ def test_an_answer_that_is_stopped_as_it_begins_has_its_row_and_its_end():
         # The task is created after this call: its first step comes after the stop.
         _, begun = await begin(world, stream=False)
         async with asyncio.timeout(30):
-            while runs.running:
-                await asyncio.sleep(0)
+            await ended(world)
         assert (await poll(world, begun["id"]))["status"] == "failed"
         assert len(rows(world)) == 1
 
