@@ -6,9 +6,10 @@ import io
 import json
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from time import sleep
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -65,16 +66,48 @@ class Gate:
         self._app = App(self.context)
 
     def said(self, method: str, place: str, body: object = None, key: str | None = ADMIN) -> Came:
+        return asyncio.run(self.ask(method, place, body, key))
+
+    async def ask(
+        self, method: str, place: str, body: object = None, key: str | None = ADMIN
+    ) -> Came:
         headers = {"host": "127.0.0.1:8787", "content-type": "application/json"}
         if key is not None:
             headers["authorization"] = f"Bearer {key}"
         data = b"" if body is None else json.dumps(body).encode()
         http = HttpRequest(method, f"http://g/admin/{place}", headers, data)
-        return asyncio.run(came(self._app, http))
+        return await came(self._app, http)
 
     def entries(self, query: str = "") -> list[dict]:
         found: list[dict] = json.loads(self.said("GET", f"audit?{query}").body)["entries"]
         return found
+
+
+def test_a_change_is_an_entry_even_if_the_caller_leaves_before_its_answer():
+    async def leave() -> list[tuple[str, str, str]]:
+        gate = Gate()
+        keys = gate.context.keys
+        made, go, make = asyncio.Event(), asyncio.Event(), keys.make
+
+        async def make_slowly(name: str, rules: Mapping[str, Any] | None = None) -> str:
+            text = await make(name, rules)
+            made.set()
+            await go.wait()
+            return text
+
+        keys.make = make_slowly  # type: ignore[method-assign]
+        asked = asyncio.ensure_future(gate.ask("POST", "keys", {"name": "ghost"}))
+        await made.wait()
+        asked.cancel()
+        await asyncio.sleep(0)
+        go.set()
+        with pytest.raises(asyncio.CancelledError):
+            await asked
+        page = json.loads((await gate.ask("GET", "audit")).body)
+        assert "ghost" in [key.name for key in await keys.all()]
+        return [(entry["action"], entry["subject"], entry["actor"]) for entry in page["entries"]]
+
+    assert asyncio.run(leave()) == [("key.create", "ghost", "boss")]
 
 
 def test_each_change_of_a_key_is_an_entry_with_what_was_before_and_after():

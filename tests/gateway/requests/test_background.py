@@ -206,6 +206,47 @@ def test_an_answer_whose_service_fails_is_failed_with_the_reason_and_one_row():
     run(body, service=service)
 
 
+class FailingService(CountingService):
+    """A service whose errors have these bytes."""
+
+    def __init__(self, body: bytes) -> None:
+        super().__init__([Script(status=400)])
+        self._body = body
+
+    async def send(self, request: HttpRequest, timeouts: object) -> Any:
+        answer = await super().send(request, timeouts)
+        answer._frames = iter([self._body])
+        return answer
+
+
+@pytest.mark.parametrize("back", ["gpt", "claude"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        b'{"error": {"message": "no", "type": "server_error"}}',
+        b'{"error": {"message": 7}}',
+        b'{"error": "no"}',
+        b'{"detail": "no"}',
+        b"[]",
+        b"<html>no</html>",
+        b"",
+    ],
+)
+def test_an_error_in_any_words_fails_an_answer_and_frees_its_place(back, said):
+    service = FailingService(said)
+
+    async def body(world: World) -> None:
+        _, begun = await begin(world, back, stream=False)
+        async with asyncio.timeout(30):
+            await ended(world)
+        assert (await poll(world, begun["id"]))["status"] == "failed"
+        cancelled = await world.call("POST", f"/responses/{begun['id']}/cancel")
+        assert (cancelled[0], cancelled[1]["status"]) == (200, "failed")
+        assert (await begin(world, back))[0] == 200
+
+    run(body, service=service, responses=ResponsesConfig(background=1))
+
+
 def test_the_end_of_the_gateway_fails_what_is_under_way_and_counts_it():
     service = PausedService()
 
@@ -220,6 +261,28 @@ def test_the_end_of_the_gateway_fails_what_is_under_way_and_counts_it():
         assert use(row)[0] >= service.served[0].total
 
     run(body, service=service)
+
+
+def test_an_answer_that_is_stopped_as_it_begins_has_its_row_and_its_end():
+    async def body(world: World) -> None:
+        runs = world.gateway.runs
+
+        class Closing(dict[str, Any]):
+            """Stops what is put into it, before its task can run."""
+
+            def __setitem__(self, name: str, started: Any) -> None:
+                super().__setitem__(name, started)
+                asyncio.get_running_loop().call_soon(started.stop)
+
+        runs.running = Closing()
+        # The task is created after this call: its first step comes after the stop.
+        _, begun = await begin(world, stream=False)
+        async with asyncio.timeout(30):
+            await ended(world)
+        assert (await poll(world, begun["id"]))["status"] == "failed"
+        assert len(rows(world)) == 1
+
+    run(body, service=CountingService())
 
 
 def test_a_budget_is_reserved_while_an_answer_is_worked_on():
@@ -261,6 +324,22 @@ def test_a_key_and_a_process_have_a_limit_of_answers_at_one_time():
         service.go.set()
         await ended(world)
         assert (await begin(world, "claude", mine))[0] == 200
+
+    run(body, service=service, keys=make_keys(), responses=limits)
+
+
+def test_the_limit_of_answers_holds_for_requests_that_come_at_once(data_dir):
+    service = PausedService()
+    limits = ResponsesConfig(store="sqlite", background=3, background_per_key=2)
+
+    async def body(world: World) -> None:
+        asked = (begin(world, "claude", KEYS[name]) for name in ["mine", "other"] * 5)
+        found = [status for status, _ in await asyncio.gather(*asked)]
+        assert sorted(found) == [200] * 3 + [429] * 7
+        service.go.set()
+        await ended(world)
+        assert len(service.served) == 3
+        assert (await begin(world, "claude", KEYS["mine"]))[0] == 200
 
     run(body, service=service, keys=make_keys(), responses=limits)
 

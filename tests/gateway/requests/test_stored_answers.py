@@ -377,6 +377,53 @@ def test_two_answers_at_once_both_reach_their_conversation():
     run(body)
 
 
+def test_many_changes_at_once_of_one_conversation_are_all_made(data_dir):
+    """A database answers later, so that others come between reading and writing."""
+
+    async def body(world: World) -> None:
+        _, made = await world.call("POST", "/conversations", {})
+        path = f"/conversations/{made['id']}/items"
+        added = [world.call("POST", path, {"items": [user(str(n))]}) for n in range(40)]
+        assert {status for status, _ in await asyncio.gather(*added)} == {200}
+        _, page = await world.call("GET", f"{path}?limit=100")
+        assert len(page["data"]) == 40
+        _, made = await world.call("POST", "/conversations", {"items": [user("a"), user("b")]})
+        path = f"/conversations/{made['id']}/items"
+        _, page = await world.call("GET", path)
+        gone = [world.call("DELETE", f"{path}/{item['id']}") for item in page["data"]]
+        assert {status for status, _ in await asyncio.gather(*gone)} == {200}
+        _, page = await world.call("GET", path)
+        assert page["data"] == []
+
+    run(body, responses=ResponsesConfig(store="sqlite"))
+
+
+@pytest.mark.parametrize("back", ["claude", "gemini", "openai"])
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"previous_response_id": ""},
+        {"previous_response_id": False},
+        {"conversation": ""},
+        {"conversation": {}},
+        {"conversation": []},
+        {"input": [{"type": "item_reference"}, user("Go on.")]},
+        {"store": "false"},
+        {"background": "true"},
+        {"background": 1},
+    ],
+    ids=str,
+)
+def test_no_model_answers_a_request_whose_past_or_storage_is_misstated(back, fields):
+    async def body(world: World) -> None:
+        asked = {"model": back, "input": "Go on.", **fields}
+        status, _ = await world.call("POST", "/responses", asked)
+        assert status in (400, 404)
+        assert not [row for row in world.rows if row.usage.known_total]
+
+    run(body)
+
+
 REJECTED = {
     "both": ({"previous_response_id": "resp_1", "conversation": "conv_1"}, "Mutually exclusive"),
     "background": ({"background": True, "store": False}, "Background mode requires"),

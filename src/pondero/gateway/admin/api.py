@@ -1,13 +1,15 @@
 """The admin API under ``/admin`` and the console: finds the operation, and records each change."""
 
-from collections.abc import Mapping
+from asyncio import CancelledError, ensure_future, shield
+from collections.abc import Coroutine, Mapping
 from contextlib import suppress
+from typing import Any
 from urllib.parse import unquote
 
 from msgspec import json
 from msgspec.structs import replace
 
-from ...canon import HttpRequest, HttpResponse
+from ...canon import HttpRequest, HttpResponse, Json
 from ...errors import PonderoError, StoreError
 from ...store import redact_secrets
 from ..answers.response_writer import ResponseWriter
@@ -21,7 +23,7 @@ from . import console
 from .access import check_host, check_origin, check_role, describe_viewer, find_actor
 from .actor import Actor, AdminCall
 from .key_views import read_object
-from .operation import HOME, JSON, ActionResult, ErrorAnswer, ErrorText, Operation
+from .operation import HOME, JSON, ActionResult, ErrorAnswer, ErrorText, Handler, Operation
 from .operations import find_operations
 from .request_views import UnknownRequest
 
@@ -94,10 +96,8 @@ class Admin:
                 async with self._sign_in.hold(http, actor):
                     await operation.stream(self._gateway, call, writer)
             elif operation.handler is not None:
-                answer = await operation.handler(self._gateway, call)
-                if isinstance(answer, ActionResult):
-                    self._record_done(call, answer)
-                    answer = answer.answer
+                doing = self._do(operation.handler, call)
+                answer = await (doing if operation.action is None else _finish(doing))
                 await writer.whole(HttpResponse(200, _HEADERS, json.encode(answer)))
         except SessionEnd:
             await writer.end()
@@ -105,6 +105,14 @@ class Admin:
             status = find_status(error)
             self._record_rejected(call, operation, status, str(error))
             await writer.whole(write_error(status, str(error)))
+
+    async def _do(self, handler: Handler, call: AdminCall) -> Json:
+        """Return the answer of an operation; what it changed is recorded."""
+        answer = await handler(self._gateway, call)
+        if isinstance(answer, ActionResult):
+            self._record_done(call, answer)
+            return answer.answer
+        return answer
 
     def record_denied(
         self, http: HttpRequest, path: str, address: str, denied: AccessDenied
@@ -150,6 +158,17 @@ class Admin:
             outcome=outcome,
             reason=reason,
         )
+
+
+async def _finish(doing: Coroutine[Any, Any, Json]) -> Json:
+    """Wait for an operation to its end: a caller who leaves must not leave a change unrecorded."""
+    task = ensure_future(doing)
+    try:
+        return await shield(task)
+    except CancelledError:
+        with suppress(Exception):
+            await task
+        raise
 
 
 def _find_named(http: HttpRequest) -> str:

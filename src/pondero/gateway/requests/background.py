@@ -46,7 +46,7 @@ _EVENTS = get_decoder(list[str])
 def check_room(gateway: GatewayContext, requester: Requester) -> None:
     """Raise RateLimited if this process, or this client, has too many answers under way."""
     settings, runs = gateway.config.responses, gateway.runs
-    is_free = len(runs.running) < settings.background
+    is_free = runs.count() < settings.background
     if is_free and runs.count(requester.id) < settings.background_per_key:
         return
     message = "too many answers in the background at one time; wait until some are complete"
@@ -72,7 +72,9 @@ async def begin_run(gateway: GatewayContext, routed: RoutedRequest, work: Work) 
     run = BackgroundRun(RunPlace(call.requester.id, rules.make_id(seed)), record)
     run.beat = gateway.now()
     state = RunState(beat=run.beat)
-    await store.put({run.place.record: json.encode(record), run.place.state: json.encode(state)})
+    entries = {run.place.record: json.encode(record), run.place.state: json.encode(state)}
+    with runs.hold(call.requester.id):
+        await store.put(entries)
     runs.running[run.place.record] = run
     run.task = ensure_future(_work(gateway, routed, run, work))
     if runs.looking is None or runs.looking.done():
@@ -84,6 +86,7 @@ async def _work(
     gateway: GatewayContext, routed: RoutedRequest, run: BackgroundRun, work: Work
 ) -> None:
     rules, store = routed.service.kept_responses, gateway.kept
+    run.begin_work()
     try:
         with suppress(CancelledError):
             await work(run.writer)
@@ -91,14 +94,16 @@ async def _work(
         LOG.exception("an answer in the background failed")
     finally:
         run.is_ending = True
-        if run.failure is not None:
-            run.events += _write_failure(routed, run.failure)
         try:
+            if run.failure is not None:
+                run.events += _write_failure(routed, run.failure)
             if rules is not None and store is not None:
                 await _end(gateway, store, rules, run)
         except PonderoError as error:
             LOG.error("the end of an answer is not kept: %s", error)  # noqa: TRY400 - no traceback
-        gateway.runs.running.pop(run.place.record, None)
+        except Exception:
+            LOG.exception("the end of an answer is not kept")
+        gateway.runs.running.pop(run.place.record, None)  # its client may begin another
         run.ended.set()
         async with run.changed:
             run.changed.notify_all()

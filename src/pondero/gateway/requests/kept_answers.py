@@ -5,13 +5,15 @@ has no store of answers.
 """
 
 import logging
+from asyncio import sleep
 from collections.abc import Callable, Iterable
+from random import random
 from secrets import token_hex
 
 from msgspec import Raw, json
 
 from ...dialects import ItemRow, KeptAnswer, KeptResponses
-from ...errors import PonderoError
+from ...errors import Overloaded, PonderoError
 from ..answers.key_filter import KeyFilter
 from ..server.context import GatewayContext
 from ..state.kept_records import (
@@ -29,7 +31,9 @@ from .routed_request import RoutedRequest
 
 LOG = logging.getLogger("pondero.gateway")
 
-_TRIES = 20  # to change a conversation that others change at the same time
+_TRIES = 100  # to change an entry that others change at the same time
+_PAUSE = 0.005  # seconds before the second try, at most
+_DOUBLED = 6  # times that it becomes twice as long
 
 
 class AnswerKeeper:
@@ -144,11 +148,14 @@ async def add_items(
     name = make_entry_name("segment", client, f"{id}\0{token_hex(16)}")
     entries = point_to(client, [each for each, _ in items], name, rules=rules)
     await store.put({**entries, name: json.encode(record)})
-    changed = await change_conversation(
-        store, place, lambda found: {"records": (*found.records, name)}
-    )
-    if changed is None:
-        await store.delete([name, *entries])
+    changed: KeptConversation | None = None
+    try:
+        changed = await change_conversation(
+            store, place, lambda found: {"records": (*found.records, name)}
+        )
+    finally:
+        if changed is None:
+            await store.delete([name, *entries])
     return changed
 
 
@@ -158,14 +165,31 @@ async def change_conversation(
     change: Callable[[KeptConversation], dict[str, object]],
 ) -> KeptConversation | None:
     """Change fields of a conversation, also if others do at once; None if it is gone."""
-    name = name_conversation(*place)
-    for _ in range(_TRIES):
-        data = (await store.get([name])).get(name)
+
+    def write(data: bytes) -> bytes | None:
         found = read_conversation(data)
         if found is None:
             return None
         fields = {each: getattr(found, each) for each in found.__struct_fields__}
-        changed = KeptConversation(**{**fields, **change(found)})
-        if await store.swap(name, data, json.encode(changed)):
+        return json.encode(KeptConversation(**{**fields, **change(found)}))
+
+    return read_conversation(await change_entry(store, name_conversation(*place), write))
+
+
+async def change_entry(
+    store: KeptStore, name: str, change: Callable[[bytes], bytes | None]
+) -> bytes | None:
+    """Change an entry, also if others do at once; None if it is gone, or ``change`` says so.
+
+    Raises Overloaded if the others leave no moment for it.
+    """
+    for number in range(_TRIES):
+        data = (await store.get([name])).get(name)
+        changed = None if data is None else change(data)
+        if data is None or changed is None:
+            return None
+        if await store.swap(name, data, changed):
             return changed
-    return None
+        # At different times: many who try again at once would be in each other's way again.
+        await sleep(_PAUSE * 2 ** min(number, _DOUBLED) * random())  # noqa: S311 - no secret
+    raise Overloaded("too many change the same thing at once", status=503, retry_after=1.0)

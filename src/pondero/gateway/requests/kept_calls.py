@@ -43,7 +43,7 @@ from .background import (
     is_open,
 )
 from .errors import write_error
-from .kept_answers import add_items, change_conversation
+from .kept_answers import add_items, change_conversation, change_entry
 from .stored_calls import answer_stored_call
 from .stored_ids import find_home
 
@@ -285,19 +285,23 @@ async def _fetch_item(asked: _KeptRequest) -> HttpResponse | None:
 
 async def _delete_item(asked: _KeptRequest) -> HttpResponse | None:
     found = await _find_conversation(asked)
-    kept = await asked.store.get(found.records)
-    for name, data in kept.items():
+    item = asked.call.item
+
+    def take_out(data: bytes) -> bytes | None:
         record = read_record(data)
         rows = [] if record is None else list_rows(record, asked.rules)
-        left = [row for row in rows if row[0] != asked.call.item]
-        if record is not None and len(left) < len(rows):
-            changed = replace(record, input=pack_items(left))
-            await asked.store.put({name: json.encode(changed)})
-            ids = [asked.call.item]
-            pointers = await find_pointers(asked.store, asked.client, ids, [name])
+        left = [row for row in rows if row[0] != item]
+        if record is None or len(left) == len(rows):
+            return None
+        return json.encode(replace(record, input=pack_items(left)))
+
+    kept = await asked.store.get(found.records)
+    for name in (name for name, data in kept.items() if take_out(data) is not None):
+        if await change_entry(asked.store, name, take_out) is not None:
+            pointers = await find_pointers(asked.store, asked.client, [item], [name])
             await asked.store.delete(pointers)
             return _write_conversation(asked, found)
-    return asked.rules.endpoints.reject_item(asked.call.item)
+    return asked.rules.endpoints.reject_item(item)
 
 
 _HANDLERS: Mapping[tuple[str, str], Callable[[_KeptRequest], Awaitable[HttpResponse | None]]] = {

@@ -1,6 +1,6 @@
 """One conversation from its request to its record: ``answer_request`` names every step."""
 
-from asyncio import CancelledError
+from asyncio import CancelledError, sleep
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
@@ -83,6 +83,7 @@ async def _answer_later(
     """Answer a conversation whose client does not wait for it."""
     call, service = found.routed.call, found.routed.service
     try:
+        await sleep(0)  # one that was stopped as it began ends here
         await _write_answer(gateway, found, writer, record)
     except BaseException as error:
         if not await _tell(error, call, service, writer, record):

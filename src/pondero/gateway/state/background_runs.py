@@ -1,7 +1,9 @@
 """Answers in the background that this process works on, and where the store has them."""
 
 from asyncio import Condition, Event, Task, gather, timeout
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from msgspec import Struct
 
@@ -53,6 +55,8 @@ class BackgroundRun:
         self.changed: Condition = Condition()
         self.ended: Event = Event()
         self.begun: bool = False
+        self.is_working: bool = False
+        self.is_stopped: bool = False
         self.is_ending: bool = False
         self.saved: int = 0
         self.parts: int = 0
@@ -91,9 +95,19 @@ class BackgroundRun:
             self.stop()
 
     def stop(self) -> None:
-        """Stop it, unless it is ending."""
-        if self.task is not None and not self.is_ending:
+        """Stop it, unless it is ending; a task that has not begun yet stops when it does.
+
+        One that is cancelled before its first step would never run, and so count nothing.
+        """
+        self.is_stopped = True
+        if self.task is not None and self.is_working and not self.is_ending:
             self.task.cancel()
+
+    def begin_work(self) -> None:
+        """Note that its task runs, which ends at its next wait if it was stopped before."""
+        self.is_working = True
+        if self.is_stopped:
+            self.stop()
 
 
 class BackgroundRuns:
@@ -101,15 +115,29 @@ class BackgroundRuns:
 
     def __init__(self) -> None:
         self.running: dict[str, BackgroundRun] = {}
+        self._beginning: Counter[str] = Counter()
         self.looking: Task[None] | None = None
 
     def find(self, place: RunPlace) -> BackgroundRun | None:
         """Return an answer that this process works on."""
         return self.running.get(place.record)
 
-    def count(self, client: str) -> int:
-        """Return how many of them are for a client."""
-        return sum(run.place.client == client for run in self.running.values())
+    def count(self, client: str | None = None) -> int:
+        """Return how many there are, of a client or of all, with those about to begin."""
+        if client is None:
+            return len(self.running) + self._beginning.total()
+        own = sum(run.place.client == client for run in self.running.values())
+        return own + self._beginning[client]
+
+    @contextmanager
+    def hold(self, client: str) -> Iterator[None]:
+        """Count an answer that is about to begin, while the store is told of it."""
+        self._beginning[client] += 1
+        try:
+            yield
+        finally:
+            self._beginning[client] -= 1
+            self._beginning += Counter()  # forgets clients without any
 
     async def aclose(self) -> None:
         """End all of them as failed: the process ends."""

@@ -66,6 +66,9 @@ def read(http: HttpRequest) -> Continuation:
         items = _split(said.input)
     except _ERRORS:
         return Continuation()
+    for name in ("store", "background"):
+        if not isinstance(getattr(said, name), bool | None):
+            reject("invalid_type", param=name, wanted="a boolean", got="another type")
     held = said.conversation
     held = held.get("id") if isinstance(held, dict) else held
     previous = said.previous_response_id

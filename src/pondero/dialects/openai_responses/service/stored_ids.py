@@ -69,17 +69,18 @@ def _decode(fields: dict[str, msgspec.Raw], name: str) -> Json:
 
 
 def _has_ids(raw: bytes) -> bool:
-    marks = (b'id"', b'ids"', b"container", b"\\u00")
+    marks = (b'id"', b'ids"', b"container", b"item_reference", b"\\u00")
     return any(mark in raw for mark in marks)
 
 
 def _iter_ids(body: dict[str, Json], data: bytes) -> Iterator[StoredId]:
     escapes = b"\\u00" in data
     has_boxes, has_files = escapes or b"container" in data, escapes or b"file_id" in data
-    if previous := body.get("previous_response_id"):
+    # An id that is empty stands for a past too, which the service does not know.
+    if (previous := body.get("previous_response_id")) is not None:
         yield StoredId("previous_response_id", str(previous), is_history=True)
     for name in ("conversation", "prompt"):
-        if held := body.get(name):
+        if (held := body.get(name)) is not None:
             yield StoredId(name, _id_of(held), of_account=True, is_history=True)
     if compared := get_path(body, _COMPARED):
         yield StoredId(_COMPARED[0], str(compared), may_be_dropped=True)

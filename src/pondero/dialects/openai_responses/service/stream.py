@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from msgspec import Struct
+from msgspec import DecodeError, Struct
 from msgspec.json import decode
 
 from pondero.canon import (
@@ -99,8 +99,8 @@ class Stream:
 
     def fail(self, error: HttpResponse) -> bytes:
         """Return the error events: OpenAI's SDK reads only the first, Codex only the second."""
-        told: Item = decode(error.body)["error"]
-        data = self._begin() + self._emit("error", **{k: told[k] for k in _TOLD})
+        told = _read_error(error)
+        data = self._begin() + self._emit("error", **told)
         failed = answer(self._answering, self._output, end=Ending("failed"), model=self._model)
         failed["error"] = {k: told[k] for k in ("code", "message")}
         return data + self._emit("response.failed", response=failed)
@@ -246,6 +246,21 @@ class Stream:
 
 
 _PARAGRAPH = {"thinking": "reasoning_summary_part", "text": "content_part"}
+
+
+def _read_error(error: HttpResponse) -> dict[str, Json]:
+    """Return what an error tells; another service of this API may tell less than OpenAI's."""
+    try:
+        body = decode(error.body)
+    except (DecodeError, UnicodeDecodeError):
+        body = None
+    told = body.get("error") if isinstance(body, dict) else None
+    fields = told if isinstance(told, dict) else {"message": told}
+    message = fields.get("message")
+    known = {name: fields.get(name) for name in _TOLD}
+    if not isinstance(message, str):
+        known["message"] = f"the service answered with status {error.status}"
+    return known
 
 
 def _argument_events(head: Item) -> str:
