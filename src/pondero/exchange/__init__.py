@@ -69,6 +69,7 @@ if TYPE_CHECKING:
         compose,
         list_keys,
         prepare,
+        prepare_in_steps,
         redact_key,
     )
     from .retry import Retry
@@ -91,6 +92,7 @@ if TYPE_CHECKING:
         find_emulator,
         is_emulator,
     )
+    from .work_steps import WorkSteps, finish_steps
 
 _NAMES = {
     "calibration": (
@@ -113,7 +115,8 @@ _NAMES = {
     "prepare_steps.rejections": "make_rejection rejected_signatures rejections_for",
     "rate_limits": "RateLimit parse_rate_limits",
     "request": (
-        "Exchange Prepared Signing add_headers auth_header compose list_keys prepare redact_key"
+        "Exchange Prepared Signing add_headers auth_header compose list_keys prepare "
+        "prepare_in_steps redact_key"
     ),
     "retry": "Retry",
     "telemetry": "usage_attributes",
@@ -123,6 +126,7 @@ _NAMES = {
     "transport": (
         "AsyncResponse AsyncTransport Response Timeouts Transport find_emulator is_emulator"
     ),
+    "work_steps": "WorkSteps finish_steps",
 }
 
 __all__ = [
@@ -155,6 +159,7 @@ __all__ = [
     "TextCalls",
     "Timeouts",
     "Transport",
+    "WorkSteps",
     "add_cache_breakpoints",
     "add_headers",
     "add_update",
@@ -174,6 +179,7 @@ __all__ = [
     "find_emulator",
     "find_stated_window",
     "fingerprint",
+    "finish_steps",
     "flow",
     "fold_path",
     "gave_last_answer",
@@ -193,6 +199,7 @@ __all__ = [
     "parse_rate_limits",
     "plan",
     "prepare",
+    "prepare_in_steps",
     "preview_level",
     "read_reply",
     "redact_key",

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ...canon import Event, HttpResponse, Reply
 from ...catalog import ModelEntry
 from ...errors import PonderoError
-from ...exchange import AsyncTransport, Exchange, find_emulator
+from ...exchange import AsyncTransport, Exchange, WorkSteps, find_emulator, finish_steps
 from ...thinking import Adjustment
 from ..deployments.accounts import ModelTurn
 from ..levels.level_plan import plan_attempt
@@ -23,10 +23,11 @@ from ..quotas.hosted_tools import limit_tools, note_tools
 from ..server.context import GatewayContext
 from ..state.answer_cache import CachedAnswer
 from .other_models import leave_out_askers
-from .passthrough import Passthrough, can_pass_through, readdress_request
+from .passthrough import Passthrough, readdress_request
 from .portability import passes_answer
 from .routed_request import ModelTarget, RoutedRequest, find_usual_limit
 from .translation import Translation, translate_for_own_answer, translate_request
+from .unchanged_body import can_pass_through
 
 
 class AnswerConverter(Protocol):
@@ -76,7 +77,7 @@ class Path(Struct, frozen=True):
     """
 
     name: str
-    build: Callable[[GatewayContext, RoutedRequest, ModelTarget], Exchange]
+    build: Callable[[GatewayContext, RoutedRequest, ModelTarget], WorkSteps[Exchange]]
     convert: Callable[[RoutedRequest, Exchange, AsyncTransport], AnswerConverter]
     keeps_ids: bool = True
 
@@ -107,6 +108,13 @@ def make_attempt(
     gateway: GatewayContext, routed: RoutedRequest, entry: ModelEntry, turn: ModelTurn | None = None
 ) -> Attempt:
     """Return the request to one model; raises UsageError if the model cannot be asked so."""
+    return finish_steps(make_attempt_in_steps(gateway, routed, entry, turn))
+
+
+def make_attempt_in_steps(
+    gateway: GatewayContext, routed: RoutedRequest, entry: ModelEntry, turn: ModelTurn | None = None
+) -> WorkSteps[Attempt]:
+    """Make the request to one model; a long one gives way between its steps."""
     level, plan = plan_attempt(routed, entry)
     if routed.is_lowered:
         plan = replace(plan, adjustments=(*plan.adjustments, _note_limit(routed)))
@@ -118,7 +126,8 @@ def make_attempt(
     emulator = find_emulator(gateway.transport, entry.provider, url)
     target = ModelTarget(entry=entry, level=level, plan=plan, url=url, key=key, emulator=emulator)
     path = _choose_path(routed, target)
-    exchange = path.build(gateway, routed, target)
+    yield
+    exchange = yield from path.build(gateway, routed, target)
     if path is OWN_ANSWER and exchange.restores:
         path = TRANSLATION
     exchange = drop_thinking_edits(exchange, entry)

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from ...canon import HttpRequest, Json, Message, ToolCall, ToolResult, get_decoder
 from ...dialects import ParsedRequest, Rejected, Service, TurnForm
+from ...exchange import WorkSteps, finish_steps
 from ..state.conversation_memo import ConversationMemo, KnownConversation
 
 _FIELDS = get_decoder(dict[str, Raw])
@@ -44,12 +45,20 @@ def parse_known(
     memo: ConversationMemo, service: Service[Json], http: HttpRequest, *, client: str
 ) -> ParsedRequest[Json]:
     """Return what ``service.parse`` returns; raises what it raises."""
+    return finish_steps(parse_known_in_steps(memo, service, http, client=client))
+
+
+def parse_known_in_steps(
+    memo: ConversationMemo, service: Service[Json], http: HttpRequest, *, client: str
+) -> WorkSteps[ParsedRequest[Json]]:
+    """Do what ``service.parse`` does; a long request gives way between the steps."""
     form = service.turn_form if len(http.body) >= SHORT_BODY else None
     sent = None if form is None else _split(http, form, client)
     if form is None or sent is None:
         return service.parse(http)
     known = _find_beginning(memo, sent, form)
     parsed = None
+    yield
     if known.count:
         parsed = _parse_rest(service, http, form=form, sent=sent, known=known)
     if parsed is None:

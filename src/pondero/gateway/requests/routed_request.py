@@ -23,8 +23,8 @@ from ..signatures.known_answers import KnownAnswers
 from ..signatures.restore import cache_keys, restore_history
 from ..signatures.turns import ClientTurn, split_turns
 from .kept_items import StoredContent, resolve_stored
-from .known_turns import parse_known
-from .long_bodies import give_way
+from .known_turns import parse_known_in_steps
+from .long_bodies import give_way, give_way_between
 from .repeated_fields import check_repeated
 
 UNKNOWN_OUTPUT = 32_000
@@ -284,7 +284,10 @@ async def parse_locally(
     if is_wrapped or gateway.hooks:  # a hook may change what it is shown, so it gets its own
         parsed = service.parse(sent_http if is_wrapped else http)
     else:
-        parsed = parse_known(gateway.conversations, service, http, client=call.requester.id)
+        await give_way(http.body)
+        memo, client = gateway.conversations, call.requester.id
+        steps = parse_known_in_steps(memo, service, http, client=client)
+        parsed = await give_way_between(steps, http.body)
     await give_way(http.body)
     resolved = route(gateway, call, parsed)
     purpose = recognise_purpose(call.http, parsed.request)

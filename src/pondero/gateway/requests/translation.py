@@ -36,9 +36,11 @@ from ...exchange import (
     AsyncTransport,
     Exchange,
     FurtherAnswers,
+    WorkSteps,
     add_cache_breakpoints,
     list_stated,
     prepare,
+    prepare_in_steps,
     thinking_paths,
     with_fields,
     with_list_headers,
@@ -76,7 +78,7 @@ from .routed_request import ModelTarget, RoutedRequest, as_functions, find_usual
 
 def translate_request(
     gateway: GatewayContext, routed: RoutedRequest, target: ModelTarget
-) -> Exchange:
+) -> WorkSteps[Exchange]:
     """Return the conversation as a request in the model's dialect; raises UsageError."""
     call, entry, plan = routed.call, target.entry, target.plan
     same = is_same_dialect(routed, entry)
@@ -93,9 +95,11 @@ def translate_request(
     request = with_told_errors(entry, request)
     if request.max_tokens is None and entry.capability.max_output is None:
         request, notes = _limit_unknown(request, entry, plan, notes)
-    exchange = prepare(
+    yield
+    request = add_cache_breakpoints(entry, request)
+    prepared = yield from prepare_in_steps(
         entry,
-        add_cache_breakpoints(entry, request),
+        request,
         replace(plan, adjustments=(*plan.adjustments, *notes)),
         asked=routed.parameters,
         policy=routed.policy,
@@ -105,7 +109,8 @@ def translate_request(
         refusals=gateway.refusals,
         retells=True,
         emulator=target.emulator,
-    ).exchange
+    )
+    exchange = prepared.exchange
     _check_tokens(routed, target, exchange)
     if not same:
         return exchange
@@ -150,12 +155,12 @@ def fits_unchanged(routed: RoutedRequest, target: ModelTarget) -> bool:
 
 def translate_for_own_answer(
     gateway: GatewayContext, routed: RoutedRequest, target: ModelTarget
-) -> Exchange:
+) -> WorkSteps[Exchange]:
     """Return a fitted request whose answer is passed on unchanged; raises UsageError.
 
     One that must be changed is translated, if a translation has all that it asks for.
     """
-    exchange = translate_request(gateway, routed, target)
+    exchange = yield from translate_request(gateway, routed, target)
     if not exchange.restores or is_translatable(routed):
         return exchange
     message = (

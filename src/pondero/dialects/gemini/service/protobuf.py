@@ -71,11 +71,11 @@ class Reader:
         if not isinstance(raw, dict):
             self._invalid(path, f"{_PACKAGE}.{kind.__name__}", raw, passable=kind in _PASSABLE)
             return kind()
-        fields = fields_of(kind)
+        fields, names = fields_of(kind), _names_of(kind)
         found: dict[str, Json] = {}
         for key, value in raw.items():
-            name = snake(key)
-            if name not in fields or f"{kind.__name__}.{name}" in self._lacking:
+            name = names.get(key) or snake(key)
+            if name not in fields or (self._lacking and f"{kind.__name__}.{name}" in self._lacking):
                 self._reject_name("unknown_name", path, key)
             elif value is not None:
                 read = self._field(fields[name], value, f"{path}.{name}" if path else name, key)
@@ -84,15 +84,15 @@ class Reader:
         return kind(raw=raw, **found)
 
     def _field(self, kind: Any, value: Json, path: str, key: str) -> Json:
-        inner = get_args(kind)
-        if get_origin(kind) is list:
+        origin, inner = _shape_of(kind)
+        if origin is list:
             values = value if isinstance(value, list) else [value]
             found = (self._one(inner[0], one, f"{path}[{n}]") for n, one in enumerate(values))
             return [one for one in found if one is not None]
         if isinstance(value, list) and kind is not Any:
             above = path.rpartition(".")[0]
             return self._reject_name("list", above, key)
-        if get_origin(kind) is dict and inner[1] is not Any and isinstance(value, dict):
+        if origin is dict and inner[1] is not Any and isinstance(value, dict):
             return {
                 name: self._one(inner[1], one, f"{path}[{number}].value")
                 for number, (name, one) in enumerate(value.items())
@@ -100,10 +100,13 @@ class Reader:
         return self._one(kind, value, path)
 
     def _one(self, kind: Any, value: Json, path: str) -> Json:
+        if kind is str and isinstance(value, str):
+            return value
         if isinstance(kind, type) and issubclass(kind, Wire):
             return self.message(kind, value, path)
-        if get_origin(kind) is Literal:
-            return self._word(get_args(kind), value, path)
+        origin, words = _shape_of(kind)
+        if origin is Literal:
+            return self._word(words, value, path)
         read = _scalar(kind, value)
         if read is not None:
             return read
@@ -163,6 +166,18 @@ def fields_of(kind: type[Wire]) -> dict[str, Any]:
     return {name: _without_none(hint) for name, hint in hints.items()}
 
 
+@cache
+def _names_of(kind: type[Wire]) -> dict[str, str]:
+    """Return the names of a message's fields by their usual spellings."""
+    return {spelt: name for name in fields_of(kind) for spelt in (name, camel(name))}
+
+
+@cache
+def _shape_of(kind: Any) -> tuple[Any, tuple[Any, ...]]:
+    """Return what a type is made with, and of what."""
+    return get_origin(kind), get_args(kind)
+
+
 def _without_none(hint: Any) -> Any:
     if NoneType not in get_args(hint):
         return hint
@@ -178,7 +193,7 @@ def _scalar(kind: Any, value: Json) -> Json:
         return _number(value)
     if kind is Base64:
         return value if isinstance(value, str) and from_base64(value) is not None else None
-    plain = get_origin(kind) or kind
+    plain = _shape_of(kind)[0] or kind
     return value if isinstance(value, plain) else None
 
 
