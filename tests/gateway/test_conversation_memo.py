@@ -329,3 +329,12 @@ def test_remembering_changes_no_request_no_answer_and_no_rejection(front, back, 
 @pytest.mark.parametrize("back", BACKS)
 def test_a_conversation_is_remembered(front, back):
     assert anyio.run(_compare, front, back, [("ask", "high")] * 5) > 2
+
+
+@pytest.mark.parametrize("front", BACKS)
+@pytest.mark.parametrize("back", BACKS)
+def test_a_turn_from_an_envelope_is_not_remembered_beyond_the_secret_of_it(front, back):
+    ask = ("ask", "high")
+    # The answer cache is empty, so the envelopes alone say what the turns were.
+    steps = [ask, ask, ask, ("forget",), ask, ("forget",), ask, ("secret",), ("forget",), ask, ask]
+    anyio.run(_compare, front, back, steps)

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from .patch import (
         apply_plan,
         depth_paths_of,
+        fold_name,
         fold_path,
         list_stated,
         matches_plan,
@@ -104,8 +105,8 @@ _NAMES = {
     "fallback": "PATIENCE gave_last_answer is_deployment_fault is_fallback_error shorten_retries",
     "further_answers": "FurtherAnswers",
     "patch": (
-        "apply_plan depth_paths_of fold_path list_stated matches_plan states_only thinking_paths "
-        "with_fields with_list_headers"
+        "apply_plan depth_paths_of fold_name fold_path list_stated matches_plan states_only "
+        "thinking_paths with_fields with_list_headers"
     ),
     "prepare_steps.cache_breakpoints": "add_cache_breakpoints count_cache_breakpoints",
     "prepare_steps.foreign_tools": "TextCalls",
@@ -181,6 +182,7 @@ __all__ = [
     "fingerprint",
     "finish_steps",
     "flow",
+    "fold_name",
     "fold_path",
     "gave_last_answer",
     "insist",

@@ -83,18 +83,18 @@ class LocalUsageCounter:
         """Reserve all of these, or none."""
         del unread  # this process has all answers
         now = self._clock()
-        windows = [find_window(each.bound, now) for each in uses]
+        counted = [(each, each.bound.name, find_window(each.bound, now)) for each in uses]
         full = [
             found
-            for each, span in zip(uses, windows, strict=True)
-            if (found := self._find_exceeded(each, span, now)) is not None
+            for each, name, span in counted
+            if (found := self._find_exceeded(each, name, span, now)) is not None
         ]
         if full:
             return max(full, key=lambda each: each.wait)
         reserved = self._reserved[id] = {}
-        for each, span in zip(uses, windows, strict=True):
-            self._add(each.bound.name, span, span.slot, each.amount)
-            reserved[each.bound.name] = (span.slot, each.amount)
+        for each, name, span in counted:
+            self._add(name, span, span.slot, each.amount)
+            reserved[name] = (span.slot, each.amount)
         return None
 
     def find_reserved(self, id: str) -> Mapping[str, int]:
@@ -141,8 +141,10 @@ class LocalUsageCounter:
         slots = self._counts.get(name, {})
         return {slot: count for slot, count in slots.items() if span.since <= slot <= span.last}
 
-    def _find_exceeded(self, use: QuotaUse, span: Window, now: int) -> QuotaShortfall | None:
-        slots = self._current_slots(use.bound.name, span)
+    def _find_exceeded(
+        self, use: QuotaUse, name: str, span: Window, now: int
+    ) -> QuotaShortfall | None:
+        slots = self._current_slots(name, span)
         taken = sum(slots.values())
         over = taken + use.amount - use.bound.most
         if over <= 0 or use.amount == 0:
