@@ -1,8 +1,9 @@
 """Reads a request of which the gateway has read the beginning before: only its new turns are read.
 
 The beginning is known if all its bytes are the same, and everything else that reading it depended
-on. The request is then read with short turns in the places of the known ones, so that every other
-turn keeps its number. If that is not plainly possible, the whole request is read as ever.
+on. The request is then read without the known turns, or with short ones in their places if other
+turns have to keep their numbers. If that is not plainly possible, the whole request is read as
+ever.
 """
 
 from collections import Counter
@@ -126,7 +127,8 @@ def _parse_rest(
     if any(form.is_answer(turn) is None for turn in new):
         return None
     first = next(at for at in range(known.count + 1) if form.is_answer(sent.turns[at]))
-    turns = (*sent.turns[:first], *[form.stand_in] * (known.count - first), *new)
+    hidden = [] if form.stand_in is None else [form.stand_in] * (known.count - first)
+    turns = (*sent.turns[:first], *hidden, *new)
     fields = {**sent.fields, form.field: Raw(b"[%b]" % b",".join(turns))}
     try:
         parsed = service.parse(replace(http, body=json.encode(fields)))

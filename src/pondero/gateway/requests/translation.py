@@ -184,8 +184,11 @@ def _check_tokens(routed: RoutedRequest, target: ModelTarget, exchange: Exchange
 
 def check_translatable(routed: RoutedRequest) -> None:
     """Raise BadParameter if a service of another API would have to know a stored id."""
-    rules = routed.service.stored_ids
-    for each in rules.find(routed.stored.http) if rules is not None else ():
+    rules, stored = routed.service.stored_ids, routed.stored
+    named = stored.named
+    if rules is not None and stored.http is not routed.call.http:  # some are in their places now
+        named = rules.find(stored.http)
+    for each in named:
         if not each.may_be_dropped:
             message = (
                 f"{each.field}: {routed.parsed.request.model!r} is served by another API, which "

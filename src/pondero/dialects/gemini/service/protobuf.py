@@ -3,7 +3,7 @@
 import base64
 import binascii
 import re
-from collections.abc import Callable, Container
+from collections.abc import Callable, Collection
 from functools import cache
 from types import NoneType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -38,6 +38,9 @@ _LEAST: dict[Any, int] = {int: -(2**31), Int64: -(2**63)}
 # Messages of which the lenient reading leaves out a value that is no object.
 _PASSABLE = (Schema, SpeechMetadata, WordInfo, GoogleSearchRetrieval, DynamicRetrievalConfig)
 _M = TypeVar("_M", bound=Wire)
+_LONG_SCHEMA, _SCHEMAS = 4_096, 1_024
+_FITTING: dict[bytes, bool] = {}
+"""The JSON of schemas in which everything is known, the oldest first."""
 
 
 class Violation(Struct, frozen=True):
@@ -59,7 +62,7 @@ class Reader:
         self,
         text: Callable[..., str],
         unknown: UnknownFields | None = None,
-        lacking: Container[str] = (),
+        lacking: Collection[str] = (),
     ) -> None:
         self.violations: list[Violation] = []
         self._text = text
@@ -102,6 +105,8 @@ class Reader:
     def _one(self, kind: Any, value: Json, path: str) -> Json:
         if kind is str and isinstance(value, str):
             return value
+        if kind is Schema and self._unknown is not None and isinstance(value, dict):
+            return self._schema(value, path, self._unknown)
         if isinstance(kind, type) and issubclass(kind, Wire):
             return self.message(kind, value, path)
         origin, words = _shape_of(kind)
@@ -116,6 +121,23 @@ class Reader:
             text = self._text("bad_base64", path=path, value=_quote(value))
             return self._misfit(path, Violation("bad_base64", path, text), passable=False)
         return self._invalid(path, _TYPES.get(kind, "TYPE_MESSAGE"), value)
+
+    def _schema(self, value: dict[str, Json], path: str, unknown: UnknownFields) -> Schema:
+        """Return a schema, of which only its JSON is used; clients send the same ones again."""
+        try:
+            data = msgspec.json.encode(value)
+        except (UnicodeEncodeError, OverflowError):
+            data = b""
+        if data in _FITTING:
+            return Schema(raw=value)
+        before = len(unknown.paths), len(self.violations)
+        read = self.message(Schema, value, path)
+        fits = before == (len(unknown.paths), len(self.violations))
+        if fits and 0 < len(data) < _LONG_SCHEMA:
+            _FITTING[data] = True
+            if len(_FITTING) > _SCHEMAS:
+                del _FITTING[next(iter(_FITTING))]
+        return read
 
     def _word(self, words: tuple[str, ...], value: Json, path: str) -> Json:
         if isinstance(value, str) and value.upper() in words:
