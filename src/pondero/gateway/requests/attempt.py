@@ -125,7 +125,7 @@ def make_attempt_in_steps(
     url, key = gateway.address(entry.provider, entry.deployment)
     emulator = find_emulator(gateway.transport, entry.provider, url)
     target = ModelTarget(entry=entry, level=level, plan=plan, url=url, key=key, emulator=emulator)
-    path = _choose_path(routed, target)
+    path = _choose_path(gateway, routed, target)
     yield
     exchange = yield from path.build(gateway, routed, target)
     if path is OWN_ANSWER and exchange.restores:
@@ -137,10 +137,10 @@ def make_attempt_in_steps(
     return Attempt(entry=entry, exchange=exchange, level=level, path=path, turn=turn)
 
 
-def _choose_path(routed: RoutedRequest, target: ModelTarget) -> Path:
+def _choose_path(gateway: GatewayContext, routed: RoutedRequest, target: ModelTarget) -> Path:
     if routed.writes_answer:
         return TRANSLATION
-    if can_pass_through(routed, target):
+    if can_pass_through(routed, target, gateway.conversations):
         return PASSTHROUGH
     return OWN_ANSWER if passes_answer(routed, target.entry) else TRANSLATION
 

@@ -119,15 +119,17 @@ def translate_request(
     return replace(exchange, http=http)
 
 
-def fits_unchanged(routed: RoutedRequest, target: ModelTarget) -> bool:
+def fits_unchanged(routed: RoutedRequest, target: ModelTarget, *, begun: int = 0) -> bool:
     """Return whether a body in the model's dialect needs no fitting: it goes as it is.
 
+    ``begun``: how many first messages are known to be of this kind and account.
     One that names the model is the client's own affair; so is one for a model of unknown facts.
     """
     entry, plan = target.entry, target.plan
-    if holds_other_kind(routed.request.messages, target.emulator):
+    new = routed.request.messages[begun:]
+    if holds_other_kind(new, target.emulator):
         return False  # a client kept what the emulator signed, and now a service is asked
-    if holds_other_account(routed.request.messages, entry.reads_of):
+    if holds_other_account(new, entry.reads_of):
         return False  # another account signed it, and this one's service would reject it
     if entry.inferred or is_asked_for(routed, entry):
         return True

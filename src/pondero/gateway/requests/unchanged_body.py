@@ -1,15 +1,19 @@
 """Whether a client's body can go to a model unchanged."""
 
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Hashable, Sequence
+from copy import copy
+from operator import is_
+from typing import cast
 
-from ...canon import LevelUpdate, Message, Thinking, ToolResult
+from msgspec import Struct
+
+from ...canon import LevelUpdate, Message, Thinking, ToolCall, ToolResult
 from ...catalog import ModelEntry
-from ...dialects import SignatureSlots
 from ...exchange import make_destination, needs_thinking_first
 from ...handoff import allows_system_turns, find_loop_start
 from ...thinking import Policy
 from ..signatures import envelope
+from ..state.conversation_memo import ConversationMemo
 from .portability import is_same_dialect
 from .routed_request import ModelTarget, RoutedRequest
 from .translation import fits_unchanged
@@ -17,94 +21,153 @@ from .translation import fits_unchanged
 _POLICY = Policy()
 
 
-def can_pass_through(routed: RoutedRequest, target: ModelTarget) -> bool:
-    """Return whether the body can go to a model unchanged: nothing to restore or to fit."""
-    if not _is_whole(routed, target.entry) or not fits_unchanged(routed, target):
+def can_pass_through(
+    routed: RoutedRequest, target: ModelTarget, memo: ConversationMemo | None = None
+) -> bool:
+    """Return whether the body can go to a model unchanged: nothing to restore or to fit.
+
+    ``memo`` has what was found out about the beginning of the conversation.
+    """
+    entry = target.entry
+    if not _is_candidate(routed, entry):
+        return False
+    sent, messages = routed.parsed.request.messages, routed.request.messages
+    if len(sent) == len(messages) == 1 and sent[0] is messages[0]:  # the first question
+        if _is_foreign(messages[0], entry) or not fits_unchanged(routed, target):
+            return False
+    elif not _is_unchanged(routed, target, memo):
         return False
     # A loop that the client wrote itself, or this model began, is between it and the service.
-    messages, entry = routed.request.messages, target.entry
     return not (needs_thinking_first(entry, target.plan) and _is_loop_of_others(messages, entry))
 
 
-def _is_whole(routed: RoutedRequest, entry: ModelEntry) -> bool:
-    """Return whether a body is written in the model's dialect, and has all that it needs."""
+def _is_unchanged(
+    routed: RoutedRequest, target: ModelTarget, memo: ConversationMemo | None
+) -> bool:
+    entry = target.entry
+    sent, messages = routed.parsed.request.messages, routed.request.messages
+    key = (entry.provider.name, entry.model, target.emulator, entry.reads_of)
+    count, tally = _tally_up(sent, messages, entry, memo=memo, key=key)
+    if not _is_whole(tally, routed, entry) or not fits_unchanged(routed, target, begun=count):
+        return False
+    if memo is not None and count < len(sent) == len(messages):
+        state = (messages, tally)  # nothing in it is of another kind or account
+        memo.note_prefix(sent, "unchanged", key, state, weight=24 * len(messages))
+    return True
+
+
+def _is_candidate(routed: RoutedRequest, entry: ModelEntry) -> bool:
+    """Return whether a body is written in the model's dialect, and nothing hides in it."""
     if routed.hides_thinking or routed.is_wrapped or routed.is_hooked:
         return False  # the service may show thinking whatever it is asked for, and wraps nothing
-    if not is_same_dialect(routed, entry) or envelope.contains_envelope(routed.call.http.body):
-        return False
-    sent, restored = routed.parsed.request.messages, routed.request.messages
-    if len(sent) == len(restored) == 1 and sent[0] is restored[0]:  # the first question
-        return not _is_foreign(sent[0], entry)
-    if any(one.role == other.role == "assistant" for one, other in pairwise(sent)):
+    return is_same_dialect(routed, entry) and not envelope.contains_envelope(routed.call.http.body)
+
+
+class _Tally(Struct):
+    """What is counted in a conversation as sent and as restored, message by message.
+
+    ``results``, ``calls`` and ``signed`` (calls with a signature) are how many more were sent than
+    restored. ``thoughts_sent`` and ``thoughts`` are those in the tool loop that it ends with.
+    ``is_joined``: two messages of the assistant follow each other, so that they must be joined.
+    ``is_own``: this model made every answer with calls. ``is_foreign``: an answer has thinking or
+    signatures of another model.
+    """
+
+    results: int = 0
+    calls: int = 0
+    signed: int = 0
+    thoughts_sent: int = 0
+    thoughts: int = 0
+    role: str = ""
+    has_system: bool = False
+    is_joined: bool = False
+    is_own: bool = True
+    is_foreign: bool = False
+
+    def add_sent(self, message: Message) -> None:
+        """Count a message of the client."""
+        role = message.role
+        self.is_joined = self.is_joined or role == self.role == "assistant"
+        self.has_system = self.has_system or role == "system"
+        self.role = role
+        self.thoughts_sent = _continue_loop(self.thoughts_sent, message)
+
+    def add_restored(self, message: Message, entry: ModelEntry) -> None:
+        """Count a message as it is known here."""
+        self.thoughts = _continue_loop(self.thoughts, message)
+        self.is_foreign = self.is_foreign or _is_foreign(message, entry)
+        if self.is_own and (message.origin is None or _is_of_other(message, entry)):
+            self.is_own = not message.tool_calls
+
+    def add_change(self, message: Message, sign: int) -> None:
+        """Count a message that restoring changed: as sent with 1, as restored with -1."""
+        for part in message.parts:
+            if isinstance(part, ToolResult):
+                self.results += sign
+            elif isinstance(part, ToolCall):
+                self.calls += sign
+                self.signed += sign * (part.signature is not None)
+
+
+def _tally_up(
+    sent: tuple[Message, ...],
+    restored: tuple[Message, ...],
+    entry: ModelEntry,
+    *,
+    memo: ConversationMemo | None,
+    key: Hashable,
+) -> tuple[int, _Tally]:
+    """Return what is in a conversation, and how many first messages were looked at before."""
+    count, tally = 0, _Tally()
+    is_aligned = len(sent) == len(restored)
+    known = memo.find_prefix(sent, "unchanged", key) if memo is not None and is_aligned else None
+    if known is not None:
+        before, kept = cast("tuple[tuple[Message, ...], _Tally]", known[1])
+        if all(map(is_, before, restored)):
+            count, tally = known[0], copy(kept)
+    for message in sent[count:]:
+        tally.add_sent(message)
+    for message in restored[count:]:
+        tally.add_restored(message, entry)
+    # Only the messages that restoring changed can make a difference.
+    rest = zip(sent[count:], restored[count:], strict=True) if is_aligned else ()
+    changed = [(one, other) for one, other in rest if one is not other]
+    before_after = zip(*changed, strict=True) if changed else ((), ())
+    olds, news = before_after if is_aligned else (sent, restored)
+    for old in olds:
+        tally.add_change(old, 1)
+    for new in news:
+        tally.add_change(new, -1)
+    return count, tally
+
+
+def _continue_loop(thoughts: int, message: Message) -> int:
+    """Return the number of thoughts in a tool loop after one more message."""
+    if message.role == "assistant":
+        return thoughts + sum([isinstance(part, Thinking) for part in message.parts])
+    return thoughts if any(isinstance(part, ToolResult) for part in message.parts) else 0
+
+
+def _is_whole(tally: _Tally, routed: RoutedRequest, entry: ModelEntry) -> bool:
+    """Return whether a body has all that the model needs, and nothing of others."""
+    if tally.is_joined:
         return False  # one answer in several messages, as some clients keep it: it must be joined
-    before, after = _drop_same(sent, restored)
-    if _count_results(before) != _count_results(after):
+    if tally.results:
         return False  # the client sent a result twice
-    has_our_ids = _has_our_ids(before, after) and not _is_own(restored, entry)
-    if has_our_ids or _has_lost_part(sent, restored, routed.service.slots):
+    if (tally.calls or tally.signed > 0) and not tally.is_own:
         return False  # no service knows the ids that we wrote for another model's answer
-    if any(message.role == "system" for message in sent) and not _takes_system(sent, entry):
+    slots = routed.service.slots
+    if slots.call is not None and tally.signed < 0:
+        return False  # the client lost what the service may ask for, and the answer cache has it
+    if slots.thinking_leads and tally.thoughts_sent < tally.thoughts:
+        return False
+    if tally.has_system and not _takes_system(routed.parsed.request.messages, entry):
         return False  # a route may lead to a model that rejects them, or ignores them
-    return not any(_is_foreign(message, entry) for message in restored)
+    return not tally.is_foreign
 
 
 def _takes_system(messages: Sequence[Message], entry: ModelEntry) -> bool:
     return allows_system_turns(messages, make_destination(entry, _POLICY).takes.system_turns)
-
-
-def _has_lost_part(
-    sent: Sequence[Message], restored: Sequence[Message], slots: SignatureSlots
-) -> bool:
-    """Return whether the client lost what the service may ask for, and the answer cache has it."""
-    if slots.call is not None and _count_signed_calls(sent) < _count_signed_calls(restored):
-        return True
-    return slots.thinking_leads and _count_thinking(sent) < _count_thinking(restored)
-
-
-def _count_results(messages: Sequence[Message]) -> int:
-    return sum(isinstance(part, ToolResult) for message in messages for part in message.parts)
-
-
-def _drop_same(
-    sent: Sequence[Message], restored: Sequence[Message]
-) -> tuple[Sequence[Message], Sequence[Message]]:
-    """Return only the messages that restoring changed, which alone can make a difference."""
-    if len(sent) != len(restored):
-        return sent, restored
-    changed = [at for at, message in enumerate(sent) if message is not restored[at]]
-    return [sent[at] for at in changed], [restored[at] for at in changed]
-
-
-def _has_our_ids(sent: Sequence[Message], restored: Sequence[Message]) -> bool:
-    """Return whether restoring took ids out of calls."""
-    own_kind = _count_calls(sent) != _count_calls(restored)  # items that became functions
-    return own_kind or _count_signed_calls(sent) > _count_signed_calls(restored)
-
-
-def _count_calls(messages: Sequence[Message]) -> int:
-    return sum(len(message.tool_calls) for message in messages)
-
-
-def _is_own(messages: Sequence[Message], entry: ModelEntry) -> bool:
-    """Return whether this model made every answer with calls."""
-    own = (entry.provider.name, entry.model)
-    makers = (message.origin for message in messages if message.tool_calls)
-    return all(maker is not None and (maker.provider, maker.model) == own for maker in makers)
-
-
-def _count_signed_calls(messages: Sequence[Message]) -> int:
-    return sum(call.signature is not None for message in messages for call in message.tool_calls)
-
-
-def _count_thinking(messages: Sequence[Message]) -> int:
-    """Return the number of thoughts in the tool loop that a conversation ends with."""
-    count = 0
-    for message in reversed(messages):
-        if message.role == "assistant":
-            count += sum(isinstance(part, Thinking) for part in message.parts)
-        elif not any(isinstance(part, ToolResult) for part in message.parts):
-            break
-    return count
 
 
 def _is_loop_of_others(messages: Sequence[Message], entry: ModelEntry) -> bool:
