@@ -128,11 +128,16 @@ Holder = GatewayKey | GatewayGroup | GatewayRoute
 
 def find_quotas(*holders: Holder | None) -> Sequence[Quota]:
     """Return the quotas of a request with these holders: its key, its key's group, its route."""
-    found: list[Quota] = []
-    for each in holders:
-        if each is not None and (each.limit is not None or each.budget is not None):
-            found += _list_quotas(_name_holder(each), each.limit, each.budget)
-    return found
+    limited = [
+        each for each in holders if each is not None and (each.limit or each.budget) is not None
+    ]
+    if len(limited) == 1:
+        return _list_quotas(_name_holder(limited[0]), limited[0].limit, limited[0].budget)
+    return [
+        quota
+        for each in limited
+        for quota in _list_quotas(_name_holder(each), each.limit, each.budget)
+    ]
 
 
 def _name_holder(holder: Holder) -> str:
@@ -160,4 +165,4 @@ def _list_quotas(
             found.append(Quota(holder, "tokens", budget.tokens, budget.per, rolling=False))
         if (most := budget.thinking_tokens) is not None:
             found.append(Quota(holder, "thinking_tokens", most, budget.per, rolling=False))
-    return found
+    return tuple(found)

@@ -110,6 +110,8 @@ class LocalUsageCounter:
         for each in uses:
             name, span = each.bound.name, find_window(each.bound, now)
             slot, before = reserved.get(name, (span.slot, 0))
+            if each.amount == before:
+                continue
             if span.since <= slot <= span.last or slot in self._counts.get(name, {}):
                 self._add(name, span, slot, each.amount - before)
 
@@ -139,7 +141,8 @@ class LocalUsageCounter:
     def _current_slots(self, name: str, span: Window) -> dict[int, int]:
         """Return the slots that count."""
         slots = self._counts.get(name, {})
-        return {slot: count for slot, count in slots.items() if span.since <= slot <= span.last}
+        since, last = span.since, span.last
+        return {slot: count for slot, count in slots.items() if since <= slot <= last}
 
     def _find_exceeded(
         self, use: QuotaUse, name: str, span: Window, now: int

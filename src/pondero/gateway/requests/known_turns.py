@@ -42,6 +42,11 @@ class _Beginning(Struct, frozen=True):
     read: KnownConversation = KnownConversation()
 
 
+def is_remembered(http: HttpRequest) -> bool:
+    """Return whether the turns of a request may be known: a short one is read sooner."""
+    return len(http.body) >= SHORT_BODY
+
+
 def parse_known(
     memo: ConversationMemo, service: Service[Json], http: HttpRequest, *, client: str
 ) -> ParsedRequest[Json]:
@@ -53,7 +58,7 @@ def parse_known_in_steps(
     memo: ConversationMemo, service: Service[Json], http: HttpRequest, *, client: str
 ) -> WorkSteps[ParsedRequest[Json]]:
     """Do what ``service.parse`` does; a long request gives way between the steps."""
-    form = service.turn_form if len(http.body) >= SHORT_BODY else None
+    form = service.turn_form if is_remembered(http) else None
     sent = None if form is None else _split(http, form, client)
     if form is None or sent is None:
         return service.parse(http)

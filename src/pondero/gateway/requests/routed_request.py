@@ -23,7 +23,7 @@ from ..signatures.known_answers import KnownAnswers
 from ..signatures.restore import cache_keys, restore_history
 from ..signatures.turns import ClientTurn, split_turns
 from .kept_items import StoredContent, resolve_stored
-from .known_turns import parse_known_in_steps
+from .known_turns import is_remembered, parse_known_in_steps
 from .long_bodies import give_way, give_way_between
 from .repeated_fields import check_repeated
 
@@ -418,7 +418,7 @@ async def restore(
     """
     client = call.requester.id
     envelopes = await gateway.envelopes.make_envelopes(client, call.http.body)
-    memo = gateway.conversations
+    memo = gateway.conversations if is_remembered(call.http) else None
     turns = split_turns(request.messages, memo)
     keys = cache_keys(request, client=client, turns=turns, memo=memo)
     if conversation is not None:
@@ -436,7 +436,7 @@ async def restore(
         open_envelope=envelopes.open,
         turns=turns,
         withheld=withheld,
-        known=KnownAnswers(memo, call.client_dialect, envelopes.key),
+        known=None if memo is None else KnownAnswers(memo, call.client_dialect, envelopes.key),
     )
     missing = tuple(key for key in keys if key not in known)
     unread = None

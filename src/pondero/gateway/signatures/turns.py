@@ -62,6 +62,8 @@ def split_turns(
 ) -> list[ClientTurn]:
     """Return the assistant's turns of a conversation; ``memo`` knows those of earlier requests."""
     messages = tuple(messages)
+    if len(messages) == 1 and messages[0].role != "assistant":  # the first question
+        return []
     known = memo.find_prefix(messages, "turns", None) if memo is not None else None
     begun, split = known or (0, _SplitTurns())
     state = cast("_SplitTurns", split)
