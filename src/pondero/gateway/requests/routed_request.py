@@ -318,6 +318,7 @@ async def parse_locally(
     )
     _check_presets(routed)
     if routed.is_limited:
+        await give_way(http.body)
         check_repeated(call.http.body, service.passthrough.hosted)
     return _leave_out_unknown(routed)
 
