@@ -15,7 +15,7 @@ CROWD = 1_000
 PAIRS = (
     ("Client", "bare httpx2, waiting", 1.3, 1.25),
     ("AsyncClient", "bare httpx2", 1.3, 1.25),
-    ("fast", "bare aiohttp", 1.6, 2.0),
+    ("fast", "bare aiohttp", 1.6, 1.0),
 )
 # Others, and how many times less than they the fast client must cost: a stream, and 64 at once.
 PEERS = {

@@ -53,6 +53,12 @@ class Lab:
     python: Path
     peers: Mapping[str, Path]
     rounds: int
+    parts: Sequence[str] = ()  # only these parts of a bench that has some; none: all
+    rows: str = ""  # only the contenders whose names match this regular expression
+
+    def wants(self, part: str) -> bool:
+        """Return whether a part of a bench is asked for."""
+        return not self.parts or part in self.parts
 
     @property
     def command(self) -> Path:
@@ -98,6 +104,12 @@ def surroundings() -> dict[str, str]:
 def ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
     """Return how many times theirs ours costs: the median of the rounds' own ratios."""
     return median(one / other for one, other in zip(ours, theirs, strict=True))
+
+
+def low(values: Sequence[float]) -> float:
+    """Return the low third: the mean of the rounds that the machine disturbed least."""
+    least = sorted(values)[: max(1, round(len(values) / 3))]
+    return sum(least) / len(least)
 
 
 def over(whole: Sequence[float], part: Sequence[float]) -> float:

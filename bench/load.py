@@ -13,15 +13,27 @@ from collections import deque
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from agent_requests import FRONTS, agent_body, dumped, long_body
+
 Json = Any
-PATHS = {"messages": "/v1/messages", "chat": "/v1/chat/completions"}
-_WORDS = re.compile(rb'"(?:text|thinking|content|reasoning_content)": ?"((?:[^"\\]|\\.)*)"')
+PATHS = {
+    "messages": "/v1/messages",
+    "chat": "/v1/chat/completions",
+    "responses": "/v1/responses",
+    "gemini": "/v1beta/models/{model}:{verb}",
+}
+_VERBS = {False: "generateContent", True: "streamGenerateContent?alt=sse"}
+_WORDS = re.compile(rb'"(?:text|thinking|content|reasoning_content|delta)": ?"((?:[^"\\]|\\.)*)"')
 _LAST = b"0\r\n\r\n"  # only the last chunk is followed by an empty line
 
 
 @dataclass(frozen=True)
 class Load:
-    """So many requests, so many at once; ``ask`` is the word to the service of what to answer."""
+    """So many requests, so many at once; ``ask`` is the word to the service of what to answer.
+
+    ``size``: ``small`` is one sentence; ``agent`` is a conversation of an agent, whose last message
+    alone is new; ``unseen`` is one that is new from its beginning; ``long`` is one long message.
+    """
 
     url: str
     front: str
@@ -30,18 +42,29 @@ class Load:
     at_once: int
     count: int
     headers: dict[str, str] = field(default_factory=dict)
+    size: str = "small"
 
     def argument(self) -> str:
         """Return it as the program reads it."""
         return json.dumps(asdict(self))
 
-    def request(self, number: int) -> bytes:
-        """Return one request; no two are the same."""
-        said = [{"role": "user", "content": f"bench {self.ask} ; question {number} of many"}]
-        body: Json = {"model": self.model, "max_tokens": 4096, "messages": said}
-        if not self.ask.startswith("short"):
-            body["stream"] = True
-        data = json.dumps(body).encode()
+    def place(self) -> tuple[str, int]:
+        """Return the host and the port."""
+        host, _, rest = self.url.partition("//")[2].partition(":")
+        return host, int(rest.partition("/")[0])
+
+    def requests(self) -> list[bytes]:
+        """Return all requests; no two are the same."""
+        if self.size == "unseen":
+            return [self.framed(self._body(0, f"talk{number}")) for number in range(self.count)]
+        body, number = self._body(777_777), b"777777"
+        return [self.framed(body.replace(number, b"%06d" % each)) for each in range(self.count)]
+
+    def framed(self, data: bytes) -> bytes:
+        """Return a request with this body."""
+        streamed = not self.ask.startswith(("short", "turn"))
+        base = "".join(self.url.partition("//")[2].partition("/")[1:])
+        path = base + PATHS[self.front].format(model=self.model, verb=_VERBS[streamed])
         headers = {
             "host": "127.0.0.1",
             "content-type": "application/json",
@@ -51,9 +74,24 @@ class Load:
             "authorization": "Bearer sk-bench",
             **self.headers,
         }
-        path = self.url.partition("//")[2].partition("/")[1:]
         head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-        return f"POST {''.join(path)}{PATHS[self.front]} HTTP/1.1\r\n{head}\r\n".encode() + data
+        return f"POST {path} HTTP/1.1\r\n{head}\r\n".encode() + data
+
+    def _body(self, number: int, first: str = "") -> bytes:
+        ask = f"bench {self.ask} ; question {number} of many"
+        if self.size == "long":
+            return long_body(self.front, self.model, ask, size=195 * 1024)
+        if self.size != "small":
+            return agent_body(self.front, self.model, ask, first=first)
+        api = FRONTS[self.front]
+        body: Json = {api.where: api.asked(ask)[-1:]}
+        if self.front != "gemini":
+            body = {"model": self.model, _MOST.get(self.front, "max_tokens"): 4096, **body}
+            body |= {} if self.ask.startswith("short") else {"stream": True}
+        return dumped(body)
+
+
+_MOST = {"responses": "max_output_tokens"}
 
 
 class Answer:
@@ -90,8 +128,12 @@ class Answer:
 
     def words(self) -> list[bytes]:
         """Return all pieces of text in it."""
+        return _WORDS.findall(self.content())
+
+    def content(self) -> bytes:
+        """Return the body."""
         body = bytes(self.data[self.body :])
-        return _WORDS.findall(body if self._length is not None else _unchunked(body))
+        return body if self._length is not None else _unchunked(body)
 
 
 def _unchunked(body: bytes) -> bytes:
@@ -135,11 +177,42 @@ class _Connection(asyncio.Protocol):
             self.over.set_exception(exc or ConnectionError("closed before the end of an answer"))
 
 
+class One(asyncio.Protocol):
+    """A connection for one request after the other."""
+
+    def connection_made(self, transport: BaseTransport) -> None:
+        """Keep the transport."""
+        assert isinstance(transport, Transport)  # noqa: S101 - a stream's is
+        self._transport = transport
+
+    async def answer(self, request: bytes) -> Answer:
+        """Return the answer to a request."""
+        self._answer = Answer()
+        self._over = asyncio.get_running_loop().create_future()
+        self._transport.write(request)
+        await self._over
+        return self._answer
+
+    def data_received(self, data: bytes) -> None:
+        """Take what has come."""
+        if self._answer.feed(data):
+            self._over.set_result(None)
+
+    def close(self) -> None:
+        """Hang up."""
+        self._transport.close()
+
+
+async def connected(load: Load) -> One:
+    """Return a connection to what is loaded."""
+    host, port = load.place()
+    return (await asyncio.get_running_loop().create_connection(One, host, port))[1]
+
+
 async def loaded(load: Load) -> Json:
     """Put the load on, and return how long it took and what came."""
-    host, _, rest = load.url.partition("//")[2].partition(":")
-    port = int(rest.partition("/")[0])
-    waiting = deque(load.request(number) for number in range(load.count))
+    host, port = load.place()
+    waiting = deque(load.requests())
     answers: list[Answer] = []
     loop = asyncio.get_running_loop()
     connections = [

@@ -2,20 +2,21 @@
 
 The first word of a path says what comes: `stream`, `short`, `first`, `slow`, which takes a moment
 before it, or `crowd`, which stops half way until so many streams as the second word says are open.
-Where that word is `asked`, the body says it: behind `bench`, whatever a gateway makes of the path.
+Where that word is `asked`, the body says it: behind its last `bench`, whatever a gateway makes of
+the path; `turn` is then a call of a tool, as the turn of an agent that the second word names.
+A GET has the list of the models, which some gateways want when they start.
 Every event is one HTTP chunk. Run as a program it prints its port, and ends when its input does.
 """
 
 import asyncio
-import json
 import sys
 from asyncio.transports import BaseTransport, Transport
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from subprocess import PIPE, Popen
 from typing import Any
 
+from agent_requests import answer, dumped
 from streams import STREAMS
 
 Json = Any
@@ -103,8 +104,11 @@ def write_short(wire: str) -> Json:
     }
 
 
-def _whole(wire: str) -> bytes:
-    body = json.dumps(write_short(wire)).encode()
+_MODELS = {"object": "list", "data": [{"id": "claude-opus-5"}, {"id": "gpt-5.4"}]}
+
+
+def _whole(said: Json) -> bytes:
+    body = dumped(said)
     return _HEAD % (b"application/json", b"content-length: %d" % len(body)) + body
 
 
@@ -123,7 +127,7 @@ def _canned() -> dict[tuple[str, str], tuple[bytes, bytes]]:
     """Return what is written for each kind and wire, in two halves."""
     canned = {}
     for wire in dict.fromkeys(_WIRES.values()):
-        canned["short", wire] = (_whole(wire), b"")
+        canned["short", wire] = (_whole(write_short(wire)), b"")
         for kind, events in (("stream", EVENTS), ("first", FEW), ("crowd", CROWDED)):
             canned[kind, wire] = _halves(wire, events)
         canned["slow", wire] = canned["first", wire]
@@ -162,10 +166,16 @@ class _Service:
         self._held: list[tuple[Transport, bytes]] = []
 
     def answer(self, transport: Transport, path: str, body: bytes) -> None:
+        if not body:
+            transport.write(_whole(_MODELS))
+            return
         _, kind, *words = path.split("/")
         if kind == "asked":
-            kind, *words = body.partition(b"bench ")[2].partition(b" ;")[0].decode().split()
+            kind, *words = body.rpartition(b"bench ")[2].partition(b" ;")[0].decode().split()
         wire = next(wire for end, wire in _WIRES.items() if end in path)
+        if kind == "turn":
+            transport.write(_whole(answer(wire, words[0])))
+            return
         one, two = self._canned[kind, wire]
         if kind == "slow":
             asyncio.get_running_loop().call_later(SLOW, transport.write, one + two)
@@ -191,5 +201,4 @@ async def _serve() -> None:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parent))
     asyncio.run(_serve())

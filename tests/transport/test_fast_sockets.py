@@ -6,7 +6,7 @@ from contextlib import ExitStack
 import pytest
 
 pytest.importorskip("aiohttp")
-from pondero.transport.fast_http import Sockets
+from pondero.transport.sockets import Sockets
 
 ADDRESS = (socket.AF_INET, socket.SOCK_STREAM, 0, "", ("127.0.0.1", 80))
 TWICE = 2  # Linux doubles what is asked for, for its own bookkeeping

@@ -8,13 +8,13 @@ import threading
 
 import pytest
 from tests.transport.loopback import Peer, answering, chunked, serving
+from tests.transport.transports import AWAITED, KINDS, ByLibrary, run
 
 from pondero.canon import HttpRequest
 from pondero.errors import BadParameter, PonderoError, Timeout, Unreachable
 from pondero.exchange import Timeouts
 from pondero.transport import AsyncHttpTransport, FastTransport, HttpTransport
 
-KINDS = ["sync", "async", "fast"]
 LONG = Timeouts()
 
 
@@ -28,8 +28,7 @@ def exchanges(
     """Return head and pieces of each exchange, over one transport; ``read``: so many pieces."""
     if kind == "sync":
         return _waited(url, times, timeouts, read)
-    transport = AsyncHttpTransport() if kind == "async" else FastTransport()
-    return asyncio.run(_awaited(transport, url, times, timeouts, read))
+    return run(kind, _awaited(AWAITED[kind](), url, times, timeouts, read))
 
 
 def _waited(url, times, timeouts, read):
@@ -89,8 +88,8 @@ def broken_off(kind: str, url: str, begun: threading.Event):
             answer.close()
             transport.close()
 
-    async def run():
-        transport = AsyncHttpTransport() if kind == "async" else FastTransport()
+    async def read_late():
+        transport = AWAITED[kind]()
         answer = await transport.send(request(url), LONG)
         begun.set()
         await asyncio.sleep(0.3)  # all has come, and the connection is gone
@@ -103,7 +102,7 @@ def broken_off(kind: str, url: str, begun: threading.Event):
             await answer.aclose()
             await transport.aclose()
 
-    return asyncio.run(asyncio.wait_for(run(), 20))
+    return run(kind, asyncio.wait_for(read_late(), 20))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -268,7 +267,7 @@ def test_a_proxy_that_says_nothing_runs_into_a_clock(kind, monkeypatch):
     assert proxy.requests[0].startswith(b"CONNECT service.invalid:443")
 
 
-@pytest.mark.parametrize("make", [AsyncHttpTransport, FastTransport])
+@pytest.mark.parametrize("make", [AsyncHttpTransport, FastTransport, ByLibrary])
 def test_one_transport_serves_several_event_loops_and_leaves_nothing_open(make):
     transport = make()
 
@@ -281,16 +280,23 @@ def test_one_transport_serves_several_event_loops_and_leaves_nothing_open(make):
     assert server.connections == 3
 
 
-def test_without_aiohttp_the_fast_transport_says_what_to_install(monkeypatch):
+@pytest.mark.parametrize("package", ["aiohttp", "httptools"])
+def test_without_its_packages_the_fast_transport_says_what_to_install(package, monkeypatch):
     from pondero.errors import MissingExtra
 
-    monkeypatch.setitem(sys.modules, "aiohttp", None)
+    monkeypatch.setitem(sys.modules, package, None)
     monkeypatch.delitem(sys.modules, "pondero.transport.fast_http")
     with pytest.raises(MissingExtra, match=r"pip install 'pondero\[fast\]"):
         import pondero.transport.fast_http  # noqa: F401
 
 
-def test_the_fast_transport_does_not_load_the_other_ones_library():
-    code = "import sys; from pondero.transport import FastTransport; print('httpx2' in sys.modules)"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == "False"
+@pytest.mark.parametrize("library", ["httpx2", "aiohttp"])
+def test_the_fast_transport_does_not_load_a_library_that_it_does_not_use(library):
+    code = f"""
+import sys
+from pondero.transport import FastTransport
+FastTransport()
+print({library!r} in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

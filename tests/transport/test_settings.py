@@ -13,6 +13,7 @@ import pytest
 from tests.transport.loopback import Peer, answering, chunked, serving
 from tests.transport.proxy_server import proxying
 from tests.transport.tls_files import TlsFiles
+from tests.transport.transports import ByLibrary
 
 import pondero
 from pondero.canon import HttpRequest
@@ -20,7 +21,7 @@ from pondero.errors import BadConfig, BadParameter, MissingExtra, PonderoError, 
 from pondero.exchange import Timeouts
 from pondero.transport import AsyncHttpTransport, ConnectionLimits, FastTransport, HttpTransport
 
-MAKERS = [HttpTransport, AsyncHttpTransport, FastTransport]
+MAKERS = [HttpTransport, AsyncHttpTransport, FastTransport, ByLibrary]
 HTTPX = [HttpTransport, AsyncHttpTransport]
 HELLO = answering(chunked(b"hello"))
 
@@ -146,7 +147,7 @@ def test_socks_without_its_package_says_what_to_install(make, monkeypatch):
 
 
 def test_the_fast_transport_names_the_one_that_has_socks(monkeypatch):
-    words = r"aiohttp cannot; use AsyncHttpTransport: pip install 'pondero\[socks\]"
+    words = r"aiohttp cannot; use AsyncHttpTransport: (uv )?pip install 'pondero\[socks\]"
     with pytest.raises(BadParameter, match=words):
         FastTransport(proxy="socks5://127.0.0.1:1")
     monkeypatch.setenv("ALL_PROXY", "socks://127.0.0.1:1")
@@ -179,7 +180,7 @@ def test_an_invalid_proxy_is_one_clear_error(make, proxy, monkeypatch):
 
 @pytest.mark.parametrize(
     ("make", "kind"),
-    [(make, kind) for make in MAKERS for kind in ("http", "socks5")][:-1],  # aiohttp has no SOCKS
+    [*((make, "http") for make in MAKERS), *((make, "socks5") for make in HTTPX)],
 )
 def test_a_proxy_that_refuses_is_named_without_its_password(make, kind, files):
     with (
@@ -367,7 +368,7 @@ def test_limits_say_how_many_idle_connections_are_kept(make, idle):
     assert server.connections == (1 if idle else 2)
 
 
-@pytest.mark.parametrize("make", [AsyncHttpTransport, FastTransport])
+@pytest.mark.parametrize("make", [AsyncHttpTransport, FastTransport, ByLibrary])
 def test_limits_say_how_many_connections_are_open_at_once(make):
     lock, now, most = threading.Lock(), 0, 0
 

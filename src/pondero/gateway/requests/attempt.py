@@ -25,7 +25,7 @@ from ..state.answer_cache import CachedAnswer
 from .other_models import leave_out_askers
 from .passthrough import Passthrough, readdress_request
 from .portability import passes_answer
-from .routed_request import ModelTarget, RoutedRequest, find_usual_limit
+from .routed_request import ModelTarget, RoutedRequest, address_history, find_usual_limit
 from .translation import Translation, translate_for_own_answer, translate_request
 from .unchanged_body import can_pass_through
 
@@ -73,16 +73,18 @@ class AnswerConverter(Protocol):
 class Path(Struct, frozen=True):
     """How a request reaches a model and its answer returns; ``name`` is written to records.
 
-    ``keeps_ids``: the ids in the answer are the service's own.
+    ``keeps_ids``: the ids in the answer are the service's own. ``stores``: the service stores the
+    answer as the client asked.
     """
 
     name: str
     build: Callable[[GatewayContext, RoutedRequest, ModelTarget], WorkSteps[Exchange]]
     convert: Callable[[RoutedRequest, Exchange, AsyncTransport], AnswerConverter]
     keeps_ids: bool = True
+    stores: bool = False
 
 
-PASSTHROUGH = Path("passed", readdress_request, Passthrough)
+PASSTHROUGH = Path("passed", readdress_request, Passthrough, stores=True)
 """Both sides speak one dialect: the bytes stay, but for the level and the model's name."""
 OWN_ANSWER = Path("fitted", translate_for_own_answer, Passthrough)
 """One dialect, and a request that must change: written from canon, but the answer's bytes stay."""
@@ -115,6 +117,7 @@ def make_attempt_in_steps(
     gateway: GatewayContext, routed: RoutedRequest, entry: ModelEntry, turn: ModelTurn | None = None
 ) -> WorkSteps[Attempt]:
     """Make the request to one model; a long one gives way between its steps."""
+    routed = address_history(routed, entry)
     level, plan = plan_attempt(routed, entry)
     if routed.is_lowered:
         plan = replace(plan, adjustments=(*plan.adjustments, _note_limit(routed)))
@@ -138,8 +141,8 @@ def make_attempt_in_steps(
 
 
 def _choose_path(gateway: GatewayContext, routed: RoutedRequest, target: ModelTarget) -> Path:
-    if routed.writes_answer:
-        return TRANSLATION
+    if routed.writes_answer or routed.is_background:
+        return TRANSLATION  # of an answer in the background, the id is known before it is asked for
     if can_pass_through(routed, target, gateway.conversations):
         return PASSTHROUGH
     return OWN_ANSWER if passes_answer(routed, target.entry) else TRANSLATION

@@ -6,7 +6,7 @@ that this process does not know, and the reservation under its quotas. What else
 read belongs here too: begin it before the first ``await`` of ``_look_up``.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -31,7 +31,13 @@ from .attempt import make_attempt_in_steps
 from .hooked_request import show_to_hooks
 from .long_bodies import give_way_between
 from .requester import RequesterCheck
-from .routed_request import ClientRequest, RoutedRequest, parse_locally, read_history
+from .routed_request import (
+    ClientRequest,
+    RoutedRequest,
+    address_history,
+    parse_locally,
+    read_history,
+)
 from .stored_ids import begin_owners, check_stored_ids
 
 
@@ -97,6 +103,7 @@ async def _look_up(
     check.begin()
     if ready is not None:
         ready = replace(ready, window=begin_reading(gateway, ready.window))
+    homes = _begin_homes(gateway, routed)
     history = gateway.memory.begin(unread) if unread else None
     full = await reserve(gateway, plan, unread=unread)
     try:
@@ -110,11 +117,13 @@ async def _look_up(
             restored = await read_history(gateway, routed, found)
             again = admit if full is not None else admit_restored
             admitted = await again(gateway, restored)
+        request, admission = admitted
+        request = await _find_homes(request, homes)
     except BaseException:
         if full is None:
             Admission(gateway, plan.routed.call.id, plan.uses).release()
         raise
-    return AdmittedRequest(*admitted, ready)
+    return AdmittedRequest(request, admission, ready)
 
 
 async def _look_up_in_turn(
@@ -122,6 +131,7 @@ async def _look_up_in_turn(
 ) -> AdmittedRequest:
     """Read first and reserve then: hooks see whole requests, and may change what is reserved."""
     check.begin()
+    homes = _begin_homes(gateway, routed)
     unread = routed.unread
     history = gateway.memory.begin(unread.keys) if unread is not None else None
     await check.finish()
@@ -129,12 +139,30 @@ async def _look_up_in_turn(
         found = await history
         found |= await _read_again(gateway, routed, found)
         routed = await read_history(gateway, routed, found)
+    routed = await _find_homes(routed, homes)
     routed = await check_stored_ids(gateway, routed)
     if gateway.hooks:
         routed = await show_to_hooks(gateway, routed)
         if routed.hooked is not None and routed.hooked.answer is not None:
             return AdmittedRequest(routed, Admission(gateway, routed.call.id, ()))
     return AdmittedRequest(*await admit(gateway, routed))
+
+
+def _begin_homes(
+    gateway: GatewayContext, routed: RoutedRequest
+) -> Awaitable[dict[str, bytes]] | None:
+    """Begin to read on which deployments a conversation is at home: others may have moved it."""
+    if routed.conversation is None:
+        return None
+    return gateway.memory.begin(routed.conversation.keys.values(), latest=True)
+
+
+async def _find_homes(
+    routed: RoutedRequest, reading: Awaitable[dict[str, bytes]] | None
+) -> RoutedRequest:
+    if routed.conversation is None or reading is None:
+        return routed
+    return replace(routed, conversation=routed.conversation.with_found(await reading))
 
 
 async def _read_again(
@@ -171,6 +199,7 @@ async def _make_ready(gateway: GatewayContext, routed: RoutedRequest) -> ReadyAt
 def _plan_window(
     gateway: GatewayContext, routed: RoutedRequest, entry: ModelEntry, turn: ModelTurn | None = None
 ) -> WorkSteps[LevelReading]:
-    attempt = yield from make_attempt_in_steps(gateway, routed, entry, turn)
+    aimed = address_history(routed, entry)
+    attempt = yield from make_attempt_in_steps(gateway, aimed, entry, turn)
     yield
-    return plan_level_window(gateway, routed, attempt)
+    return plan_level_window(gateway, aimed, attempt)

@@ -187,9 +187,8 @@ def _check_tokens(routed: RoutedRequest, target: ModelTarget, exchange: Exchange
 def check_translatable(routed: RoutedRequest) -> None:
     """Raise BadParameter if a service of another API would have to know a stored id."""
     rules, stored = routed.service.stored_ids, routed.stored
-    named = stored.named
-    if rules is not None and stored.http is not routed.call.http:  # some are in their places now
-        named = rules.find(stored.http)
+    # What names nothing still names nothing; else, some are in their places now.
+    named = rules.find(stored.http) if rules is not None and stored.named else ()
     for each in named:
         if not each.may_be_dropped:
             message = (
