@@ -12,7 +12,7 @@ import json
 import pstats
 import sys
 import time
-from asyncio import Event
+from asyncio import Event, sleep
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -71,7 +71,8 @@ class Canned:
             self._pieces = [data[at : at + _PIECE] for at in range(0, len(data), _PIECE)]
 
     async def send(self, _request: HttpRequest, _timeouts: object) -> "_Answer":
-        """Answer at once."""
+        """Answer in the next step of the loop, as a network does at the soonest."""
+        await sleep(0)
         if self._stream:
             return _Answer("text/event-stream", self._pieces)
         self._number += 1

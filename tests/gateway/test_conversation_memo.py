@@ -1,6 +1,8 @@
 """A gateway that remembers conversations does what one does that remembers none."""
 
+import asyncio
 import json
+from asyncio import ensure_future, sleep
 from collections.abc import AsyncIterator
 from copy import deepcopy
 from itertools import count
@@ -329,3 +331,37 @@ def test_remembering_changes_no_request_no_answer_and_no_rejection(front, back, 
 @pytest.mark.parametrize("back", BACKS)
 def test_a_conversation_is_remembered(front, back):
     assert anyio.run(_compare, front, back, [("ask", "high")] * 5) > 2
+
+
+@pytest.mark.parametrize("front", BACKS)
+@pytest.mark.parametrize("back", BACKS)
+def test_a_turn_from_an_envelope_is_not_remembered_beyond_the_secret_of_it(front, back):
+    ask = ("ask", "high")
+    # The answer cache is empty, so the envelopes alone say what the turns were.
+    steps = [ask, ask, ask, ("forget",), ask, ("forget",), ask, ("secret",), ("forget",), ask, ask]
+    anyio.run(_compare, front, back, steps)
+
+
+async def _count_pauses(front: str, back: str, words: int) -> int:
+    """Return how often others may go on while a request is answered."""
+    world, client = World(back, 8 << 20), Client(front)
+    for _ in range(3):
+        answer = await world.ask(client.request("high"), "one")
+        client.add(json.loads(answer.body))
+    client.turns[-1] = client.ask("word " * words)
+    asked = ensure_future(world.ask(client.request("high"), "one"))
+    pauses = 0
+    while not asked.done():
+        await sleep(0)
+        pauses += 1
+    assert (await asked).status == 200
+    return pauses
+
+
+@pytest.mark.parametrize("front", BACKS)
+@pytest.mark.parametrize("back", BACKS)
+def test_a_long_request_gives_way_between_its_steps(front, back):
+    few = asyncio.run(_count_pauses(front, back, 10))
+    many = asyncio.run(_count_pauses(front, back, 10_000))
+    # Found, read, routed, restored, chosen, written, its window: each is a step of its own.
+    assert many - few >= 8

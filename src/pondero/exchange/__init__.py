@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from .patch import (
         apply_plan,
         depth_paths_of,
+        fold_name,
         fold_path,
         list_stated,
         matches_plan,
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
         compose,
         list_keys,
         prepare,
+        prepare_in_steps,
         redact_key,
     )
     from .retry import Retry
@@ -91,6 +93,7 @@ if TYPE_CHECKING:
         find_emulator,
         is_emulator,
     )
+    from .work_steps import WorkSteps, finish_steps
 
 _NAMES = {
     "calibration": (
@@ -102,8 +105,8 @@ _NAMES = {
     "fallback": "PATIENCE gave_last_answer is_deployment_fault is_fallback_error shorten_retries",
     "further_answers": "FurtherAnswers",
     "patch": (
-        "apply_plan depth_paths_of fold_path list_stated matches_plan states_only thinking_paths "
-        "with_fields with_list_headers"
+        "apply_plan depth_paths_of fold_name fold_path list_stated matches_plan states_only "
+        "thinking_paths with_fields with_list_headers"
     ),
     "prepare_steps.cache_breakpoints": "add_cache_breakpoints count_cache_breakpoints",
     "prepare_steps.foreign_tools": "TextCalls",
@@ -113,7 +116,8 @@ _NAMES = {
     "prepare_steps.rejections": "make_rejection rejected_signatures rejections_for",
     "rate_limits": "RateLimit parse_rate_limits",
     "request": (
-        "Exchange Prepared Signing add_headers auth_header compose list_keys prepare redact_key"
+        "Exchange Prepared Signing add_headers auth_header compose list_keys prepare "
+        "prepare_in_steps redact_key"
     ),
     "retry": "Retry",
     "telemetry": "usage_attributes",
@@ -123,6 +127,7 @@ _NAMES = {
     "transport": (
         "AsyncResponse AsyncTransport Response Timeouts Transport find_emulator is_emulator"
     ),
+    "work_steps": "WorkSteps finish_steps",
 }
 
 __all__ = [
@@ -155,6 +160,7 @@ __all__ = [
     "TextCalls",
     "Timeouts",
     "Transport",
+    "WorkSteps",
     "add_cache_breakpoints",
     "add_headers",
     "add_update",
@@ -174,7 +180,9 @@ __all__ = [
     "find_emulator",
     "find_stated_window",
     "fingerprint",
+    "finish_steps",
     "flow",
+    "fold_name",
     "fold_path",
     "gave_last_answer",
     "insist",
@@ -193,6 +201,7 @@ __all__ = [
     "parse_rate_limits",
     "plan",
     "prepare",
+    "prepare_in_steps",
     "preview_level",
     "read_reply",
     "redact_key",

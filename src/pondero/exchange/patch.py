@@ -1,7 +1,7 @@
 """Puts a plan into another program's request; other fields keep their bytes, as caches need."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
 
@@ -18,6 +18,7 @@ _CAPITAL = re.compile(r"(?<=[a-z])[A-Z]")
 _FIELDS = get_decoder(dict[str, Raw])
 _GONE = object()
 _SHORT = 64  # characters; caches keep no longer name of a client
+_SHORT_NAMES = 512  # characters of all names of a body
 
 
 def apply_plan(request: HttpRequest, entry: ModelEntry, plan: Plan) -> HttpRequest:
@@ -71,9 +72,11 @@ def states_only(fields: Mapping[str, Raw], places: Iterable[Path], plan: Plan) -
     names = _group_names(fields)
     for path in places:
         folded = fold_path(path)
+        if folded[0] not in names:
+            continue
         said = [
             value
-            for name in names.get(folded[0], ())
+            for name in names[folded[0]]
             for value in _find_values(msgspec.json.decode(fields[name]), folded[1:])
         ]
         if said and said != list(_find_values(plan.fields, folded)):
@@ -92,12 +95,20 @@ def list_stated(fields: Mapping[str, Raw | Json], places: Iterable[Path]) -> lis
     ]
 
 
-def _group_names(fields: Iterable[str]) -> dict[str, list[str]]:
+def _group_names(fields: Iterable[str]) -> Mapping[str, Sequence[str]]:
     """Return names by their folded form."""
-    names: dict[str, list[str]] = {}
-    for name in fields:
-        names.setdefault(fold_name(name), []).append(name)
-    return names
+    names = tuple(fields)
+    return _group_short(names) if sum(map(len, names)) < _SHORT_NAMES else _group(names)
+
+
+def _group(names: tuple[str, ...]) -> Mapping[str, Sequence[str]]:
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        groups.setdefault(fold_name(name), []).append(name)
+    return groups
+
+
+_group_short = lru_cache(maxsize=512)(_group)  # clients send the same fields again and again
 
 
 def _decode_raw(value: Raw | Json) -> Json:

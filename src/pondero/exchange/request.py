@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
-from typing import Any
+from functools import lru_cache, wraps
+from typing import Any, ParamSpec
 
 import msgspec
 from msgspec import Struct
@@ -47,7 +47,9 @@ from .prepare_steps.rejections import omit_rejected, rejections_for
 from .prepare_steps.tool_limits import check_tool_count, fit_tools, offer_allowed, raise_level
 from .prepare_steps.tool_names import fit_tool_names
 from .prepare_steps.tool_schemas import fit_tool_schemas
+from .work_steps import WorkSteps, finish_steps
 
+_P = ParamSpec("_P")
 _BLANK = re.compile(r"\\\{(\w+)\\\}")  # a {blank} of a URL template after re.escape
 _HEADERS = {
     "bearer": ("authorization", "Bearer "),
@@ -201,6 +203,8 @@ STEPS: tuple[Callable[[RequestDraft], RequestDraft], ...] = (
     omit_rejected,
     check_policy,
 )
+_LONG_STEPS = frozenset((hand_off_history, fit_tool_schemas, place_level))
+"""Those after which a long request gives way to others."""
 _COMPOSE = (
     offer_allowed,
     replace_foreign_tools,
@@ -208,7 +212,7 @@ _COMPOSE = (
 )
 
 
-def prepare(  # noqa: PLR0913 - each is a fact of its own about one request
+def prepare_in_steps(  # noqa: PLR0913 - each is a fact of its own about one request
     entry: ModelEntry,
     request: Request,
     plan: Plan,
@@ -222,7 +226,7 @@ def prepare(  # noqa: PLR0913 - each is a fact of its own about one request
     retells: bool = False,
     emulator: str | None = None,
     last_prompt: int | None = None,
-) -> Prepared:
+) -> WorkSteps[Prepared]:
     """Return a request ready for this model; raises Unsupported under a strict policy.
 
     A strict policy applies no ``refusals`` and repairs nothing. If another model began the open
@@ -247,8 +251,20 @@ def prepare(  # noqa: PLR0913 - each is a fact of its own about one request
         emulator=emulator,
         last_prompt=last_prompt,
     )
-    draft = _apply_steps(STEPS, draft)
+    draft = yield from _apply_in_turn(STEPS, draft)
     return Prepared(_make_exchange(draft, facts, at), draft.view.manifest, policy)
+
+
+def _finish(steps: Callable[_P, WorkSteps[Prepared]]) -> Callable[_P, Prepared]:
+    @wraps(steps)
+    def finish(*args: _P.args, **named: _P.kwargs) -> Prepared:
+        return finish_steps(steps(*args, **named))
+
+    return finish
+
+
+prepare = _finish(prepare_in_steps)
+"""Return a request ready for this model, as ``prepare_in_steps`` does."""
 
 
 def compose(
@@ -272,7 +288,7 @@ def compose(
         unsupported=facts.unsupported,
         emulator=emulator,
     )
-    return _make_exchange(_apply_steps(_COMPOSE, draft), facts, at)
+    return _make_exchange(finish_steps(_apply_in_turn(_COMPOSE, draft)), facts, at)
 
 
 def _address(
@@ -293,13 +309,15 @@ def _address(
     return caller, target, facts
 
 
-def _apply_steps(
+def _apply_in_turn(
     steps: Iterable[Callable[[RequestDraft], RequestDraft]], draft: RequestDraft
-) -> RequestDraft:
+) -> WorkSteps[RequestDraft]:
     first = draft
     try:
         for step in steps:
             draft = step(draft)
+            if step in _LONG_STEPS:
+                yield
     except UnicodeEncodeError:  # a lone surrogate, which JSON in UTF-8 cannot carry
         draft = _replace_surrogates(first)
         for step in steps:

@@ -30,7 +30,12 @@ class Timeouts(Struct, frozen=True):
 
     def whole(self) -> "Timeouts":
         """Return timeouts for a whole answer, whose first byte comes at its end."""
-        return Timeouts(self.connect, max(self.first_byte, self.between_bytes), self.between_bytes)
+        return _make_whole(self)
+
+
+@lru_cache(maxsize=64)
+def _make_whole(each: Timeouts) -> Timeouts:
+    return Timeouts(each.connect, max(each.first_byte, each.between_bytes), each.between_bytes)
 
 
 def check_seconds(name: str, value: object, *, least: float | None = None) -> None:

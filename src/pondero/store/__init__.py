@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from .jobs import FACTS, Jobs
     from .key_shapes import KEY_SHAPES, KeyShape, find_key_shapes, list_encodings
     from .notices import is_new_notice
-    from .prices import has_prices, price_usage
+    from .prices import has_prices, price_most, price_usage
     from .secrets import (
         SecretRedactor,
         StreamRedactor,
@@ -110,7 +110,7 @@ _NAMES = {
     "credentials": "NO_KEY Credentials find_key resolve_url",
     "jobs": "FACTS Jobs",
     "notices": "is_new_notice",
-    "prices": "has_prices price_usage",
+    "prices": "has_prices price_most price_usage",
     "key_shapes": "KEY_SHAPES KeyShape find_key_shapes list_encodings",
     "secrets": (
         "SecretRedactor StreamRedactor forget_key holds_secret keys_file known_secrets "
@@ -206,6 +206,7 @@ __all__ = [
     "media_caption",
     "models_file",
     "note_served",
+    "price_most",
     "price_usage",
     "redact_secrets",
     "register_secret",

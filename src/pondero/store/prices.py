@@ -66,6 +66,23 @@ def price_usage(
     return priced.total_price if priced else None
 
 
+def price_most(provider: str, model: str, prompt: int, output: int) -> Decimal | None:
+    """Return the most that these tokens cost in dollars; None if unknown.
+
+    Some services charge more for a prompt that they cache.
+    """
+    found = load_catalog().catalog.providers.get(provider)
+    rates = _flat_rates(found.url, model, int(time() // 60)) if found else None
+    if rates is not None and 0 < prompt < rates.below:
+        dearer = max(rates.input, rates.cache_write)
+        return (prompt * dearer + output * rates.output) / _MILLION
+    usages = (Usage(prompt, output=output), Usage(0, cache_write=prompt, output=output))
+    prices = [price_usage(provider, model, usage) for usage in usages]
+    if prices[0] is None:
+        return None
+    return max(price for price in prices if price is not None)
+
+
 def _calculate(counts: Any, model: str, url: str, minute: int) -> Any:
     import genai_prices  # noqa: PLC0415 - as above
 

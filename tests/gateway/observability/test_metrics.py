@@ -157,3 +157,13 @@ def test_every_state_of_a_breaker_has_a_number():
     page = Metrics(lambda: states).page().body.decode()
     for number, name in enumerate(states):
         assert f'pondero_breaker{{deployment="{name}"}} {number}.0' in page
+
+
+def test_requests_and_dollars_are_counted_by_group():
+    metrics = Metrics()
+    for _ in range(2):
+        metrics.note(replace(RECEIPT, group="team"))
+    metrics.note(RECEIPT)
+    found = figures(metrics)
+    assert total(found, "pondero_group_requests_total") == 2
+    assert total(found, "pondero_group_cost_dollars_total") == 1

@@ -64,3 +64,19 @@ def test_it_holds_no_more_than_its_size_and_nothing_when_empty(size, steps):
         else:
             memo.keep_state(key, "x", weight=weight)
         assert 0 <= memo.used <= size
+
+
+@given(st.integers(1, 12), st.integers(0, 12), st.integers(0, 12))
+def test_what_is_known_of_a_beginning_holds_for_these_messages_in_this_order(known, more, changed):
+    memo = ConversationMemo(1 << 20)
+    messages = tuple(_message(f"{number}") for number in range(known + more))
+    memo.keep(b"one", _conversation(*messages))
+    memo.note_prefix(messages[:known], "state", "key", "abc")
+    reached = more < 8  # it looks no further back
+    assert memo.find_prefix(messages, "state", "key") == ((known, "abc") if reached else None)
+    assert memo.find_prefix(messages, "state", "other") is None
+    assert memo.find_prefix(messages[: known - 1], "state", "key") is None
+    at = changed % len(messages)
+    other = (*messages[:at], _message(f"{at}"), *messages[at + 1 :])
+    is_same = reached and at >= known
+    assert memo.find_prefix(other, "state", "key") == ((known, "abc") if is_same else None)

@@ -77,7 +77,8 @@ async def keep_level_window(
     gateway: GatewayContext, routed: RoutedRequest, attempt: Attempt
 ) -> Attempt:
     """Return the attempt with a changed level inside the conversation, if the model takes it."""
-    return await finish_level_window(gateway, begin_level_window(gateway, routed, attempt))
+    window = begin_reading(gateway, plan_level_window(gateway, routed, attempt))
+    return await finish_level_window(gateway, window)
 
 
 class LevelReading(Struct, frozen=True):
@@ -93,10 +94,17 @@ class LevelReading(Struct, frozen=True):
     reading: Awaitable[dict[str, bytes]] | None = None
 
 
-def begin_level_window(
+def begin_reading(gateway: GatewayContext, window: LevelReading) -> LevelReading:
+    """Begin to read the levels of a conversation, with the other commands of this step."""
+    if len(window.keys) < 2:  # nothing came before
+        return window
+    return replace(window, reading=gateway.memory.begin(window.keys[:-1], latest=True))
+
+
+def plan_level_window(
     gateway: GatewayContext, routed: RoutedRequest, attempt: Attempt
 ) -> LevelReading:
-    """Begin to read the levels of a conversation, with the other commands of this step."""
+    """Find out which levels of a conversation have to be read."""
     entry, http = attempt.entry, attempt.exchange.http
     form = get_dialect(entry.provider.dialect).caller().level_turns
     if form is None or not entry.takes_level_turns or (sent := _read(http.body, entry)) is None:
@@ -106,8 +114,7 @@ def begin_level_window(
         return LevelReading(ready)
     owner = f"{routed.call.requester.id}\n{entry.id}"
     keys = tuple(_list_keys(sent.turns, owner, gateway.conversations))
-    reading = gateway.memory.begin(keys[:-1], latest=True) if len(keys) > 1 else None
-    return LevelReading(attempt, sent, form, keys, reading)
+    return LevelReading(attempt, sent, form, keys)
 
 
 async def finish_level_window(gateway: GatewayContext, window: LevelReading) -> Attempt:
@@ -164,8 +171,14 @@ def _list_keys(turns: Sequence[bytes], owner: str, memo: ConversationMemo) -> li
             begun, before = cast("tuple[blake2b, list[str]]", known)
             at, digest, keys = count, begun.copy(), [*before]
             break
-    for turn in turns[at:]:
-        same = _ONE_TEXT.sub(rb"\1\2", _drop_breakpoints(turn))
+    marked = False
+    for number, turn in enumerate(turns[at:], at):
+        bare = _drop_breakpoints(turn)
+        if bare is not turn and not marked and number:  # the next request has it further on
+            marked = True
+            kept = keys[-REACH:]
+            memo.keep_state(places[number], (digest.copy(), kept), weight=sum(map(len, kept)))
+        same = _ONE_TEXT.sub(rb"\1\2", bare)
         digest.update(b"%d:" % len(same))
         digest.update(same)
         keys.append(f"level:{digest.hexdigest()}")

@@ -122,6 +122,7 @@ class Metrics:
             self._find_series(self._changes, model, code).inc()
         if receipt.why and receipt.asked != receipt.sent:
             self._find_series(self._levels_changed, model, key, receipt.why).inc()
+        self._count_group(receipt)
         if receipt.purpose is not None:
             self._find_series(self._purposes, receipt.purpose, key).inc()
         if receipt.endpoint is not None:

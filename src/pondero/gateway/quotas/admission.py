@@ -12,7 +12,6 @@ from math import ceil
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...canon import Usage
 from ...catalog import ModelEntry
 from ...errors import (
     BadParameter,
@@ -23,7 +22,7 @@ from ...errors import (
     UsageError,
 )
 from ...extras import install_hint
-from ...store import has_prices, price_usage
+from ...store import has_prices, price_most
 from ...thinking import Plan
 from ..levels.level_plan import plan_attempt
 from ..requests.long_bodies import give_way
@@ -364,6 +363,9 @@ def _wait(gateway: GatewayContext, quota: Quota) -> float:
 
 def _price_calls(calls: Sequence[AddedTokens]) -> int:
     """Return the most that all costs; each model's tokens together, as a long prompt costs more."""
+    if len(calls) == 1:
+        (only,) = calls
+        return _price_in_billionths(only.entry, only.input, only.output)
     sums: dict[ModelEntry, tuple[int, int]] = {}
     for each in calls:
         prompt, output = sums.get(each.entry, (0, 0))
@@ -373,11 +375,9 @@ def _price_calls(calls: Sequence[AddedTokens]) -> int:
 
 def _price_in_billionths(entry: ModelEntry, prompt: int, output: int) -> int:
     """Return the most a request costs; services charge more for a prompt that they cache."""
-    name = entry.provider.name
-    usages = (Usage(prompt, output=output), Usage(0, cache_write=prompt, output=output))
-    prices = [price_usage(name, entry.model, usage) for usage in usages]
-    if prices[0] is not None:
-        return ceil(max(price for price in prices if price is not None) * BILLION)
+    price = price_most(entry.provider.name, entry.model, prompt, output)
+    if price is not None:
+        return ceil(price * BILLION)
     if entry.provider.auth == "none":  # the user's own server
         return 0
     cure = "" if has_prices() else f"; prices come with {install_hint('prices')}"

@@ -26,7 +26,7 @@ SLOTS = 50
 
 Unit = Literal["requests", "tokens", "thinking_tokens", "money"]
 _LENGTHS = {"second": 1_000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000}
-_DAY = _LENGTHS["day"]
+_HOUR, _DAY = _LENGTHS["hour"], _LENGTHS["day"]
 _MONDAY = 3  # days from a Monday to the first day of 1970
 
 
@@ -75,16 +75,26 @@ class Window(Struct, frozen=True):
 def window(per: str, now: int, *, rolling: bool) -> Window:
     """Return the window of a time span at a moment; ``lua/windows.lua`` computes the same."""
     if rolling:
-        width = _LENGTHS[per] // SLOTS
-        slot = now // width
-        return Window(slot - SLOTS, slot, slot + SLOTS, lambda each: (each + SLOTS + 1) * width)
-    start, end = _CALENDAR[per](now)
+        return _find_rolling(per, now // (_LENGTHS[per] // SLOTS))
+    return _find_period(per, now // _HOUR)
+
+
+@lru_cache(maxsize=64)
+def _find_rolling(per: str, slot: int) -> Window:
+    width = _LENGTHS[per] // SLOTS
+    return Window(slot - SLOTS, slot, slot + SLOTS, lambda each: (each + SLOTS + 1) * width)
+
+
+@lru_cache(maxsize=64)
+def _find_period(per: str, hour: int) -> Window:
+    """Return the calendar period of an hour since 1970: all of them begin and end with one."""
+    start, end = _CALENDAR[per](hour * _HOUR)
     return Window(start, start, start, lambda _: end)
 
 
 def _hour(now: int) -> tuple[int, int]:
-    start = now - now % _LENGTHS["hour"]
-    return start, start + _LENGTHS["hour"]
+    start = now - now % _HOUR
+    return start, start + _HOUR
 
 
 def _day(now: int) -> tuple[int, int]:
@@ -118,11 +128,16 @@ Holder = GatewayKey | GatewayGroup | GatewayRoute
 
 def find_quotas(*holders: Holder | None) -> Sequence[Quota]:
     """Return the quotas of a request with these holders: its key, its key's group, its route."""
-    found: list[Quota] = []
-    for each in holders:
-        if each is not None and (each.limit is not None or each.budget is not None):
-            found += _list_quotas(_name_holder(each), each.limit, each.budget)
-    return found
+    limited = [
+        each for each in holders if each is not None and (each.limit or each.budget) is not None
+    ]
+    if len(limited) == 1:
+        return _list_quotas(_name_holder(limited[0]), limited[0].limit, limited[0].budget)
+    return [
+        quota
+        for each in limited
+        for quota in _list_quotas(_name_holder(each), each.limit, each.budget)
+    ]
 
 
 def _name_holder(holder: Holder) -> str:
@@ -150,4 +165,4 @@ def _list_quotas(
             found.append(Quota(holder, "tokens", budget.tokens, budget.per, rolling=False))
         if (most := budget.thinking_tokens) is not None:
             found.append(Quota(holder, "thinking_tokens", most, budget.per, rolling=False))
-    return found
+    return tuple(found)

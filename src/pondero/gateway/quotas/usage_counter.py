@@ -83,18 +83,18 @@ class LocalUsageCounter:
         """Reserve all of these, or none."""
         del unread  # this process has all answers
         now = self._clock()
-        windows = [find_window(each.bound, now) for each in uses]
+        counted = [(each, each.bound.name, find_window(each.bound, now)) for each in uses]
         full = [
             found
-            for each, span in zip(uses, windows, strict=True)
-            if (found := self._find_exceeded(each, span, now)) is not None
+            for each, name, span in counted
+            if (found := self._find_exceeded(each, name, span, now)) is not None
         ]
         if full:
             return max(full, key=lambda each: each.wait)
         reserved = self._reserved[id] = {}
-        for each, span in zip(uses, windows, strict=True):
-            self._add(each.bound.name, span, span.slot, each.amount)
-            reserved[each.bound.name] = (span.slot, each.amount)
+        for each, name, span in counted:
+            self._add(name, span, span.slot, each.amount)
+            reserved[name] = (span.slot, each.amount)
         return None
 
     def find_reserved(self, id: str) -> Mapping[str, int]:
@@ -110,6 +110,8 @@ class LocalUsageCounter:
         for each in uses:
             name, span = each.bound.name, find_window(each.bound, now)
             slot, before = reserved.get(name, (span.slot, 0))
+            if each.amount == before:
+                continue
             if span.since <= slot <= span.last or slot in self._counts.get(name, {}):
                 self._add(name, span, slot, each.amount - before)
 
@@ -139,10 +141,13 @@ class LocalUsageCounter:
     def _current_slots(self, name: str, span: Window) -> dict[int, int]:
         """Return the slots that count."""
         slots = self._counts.get(name, {})
-        return {slot: count for slot, count in slots.items() if span.since <= slot <= span.last}
+        since, last = span.since, span.last
+        return {slot: count for slot, count in slots.items() if since <= slot <= last}
 
-    def _find_exceeded(self, use: QuotaUse, span: Window, now: int) -> QuotaShortfall | None:
-        slots = self._current_slots(use.bound.name, span)
+    def _find_exceeded(
+        self, use: QuotaUse, name: str, span: Window, now: int
+    ) -> QuotaShortfall | None:
+        slots = self._current_slots(name, span)
         taken = sum(slots.values())
         over = taken + use.amount - use.bound.most
         if over <= 0 or use.amount == 0:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ...canon import Event, HttpResponse, Reply
 from ...catalog import ModelEntry
 from ...errors import PonderoError
-from ...exchange import AsyncTransport, Exchange, find_emulator
+from ...exchange import AsyncTransport, Exchange, WorkSteps, find_emulator, finish_steps
 from ...thinking import Adjustment
 from ..deployments.accounts import ModelTurn
 from ..levels.level_plan import plan_attempt
@@ -23,10 +23,11 @@ from ..quotas.hosted_tools import limit_tools, note_tools
 from ..server.context import GatewayContext
 from ..state.answer_cache import CachedAnswer
 from .other_models import leave_out_askers
-from .passthrough import Passthrough, can_pass_through, readdress_request
+from .passthrough import Passthrough, readdress_request
 from .portability import passes_answer
 from .routed_request import ModelTarget, RoutedRequest, address_history, find_usual_limit
 from .translation import Translation, translate_for_own_answer, translate_request
+from .unchanged_body import can_pass_through
 
 
 class AnswerConverter(Protocol):
@@ -77,7 +78,7 @@ class Path(Struct, frozen=True):
     """
 
     name: str
-    build: Callable[[GatewayContext, RoutedRequest, ModelTarget], Exchange]
+    build: Callable[[GatewayContext, RoutedRequest, ModelTarget], WorkSteps[Exchange]]
     convert: Callable[[RoutedRequest, Exchange, AsyncTransport], AnswerConverter]
     keeps_ids: bool = True
     stores: bool = False
@@ -109,6 +110,13 @@ def make_attempt(
     gateway: GatewayContext, routed: RoutedRequest, entry: ModelEntry, turn: ModelTurn | None = None
 ) -> Attempt:
     """Return the request to one model; raises UsageError if the model cannot be asked so."""
+    return finish_steps(make_attempt_in_steps(gateway, routed, entry, turn))
+
+
+def make_attempt_in_steps(
+    gateway: GatewayContext, routed: RoutedRequest, entry: ModelEntry, turn: ModelTurn | None = None
+) -> WorkSteps[Attempt]:
+    """Make the request to one model; a long one gives way between its steps."""
     routed = address_history(routed, entry)
     level, plan = plan_attempt(routed, entry)
     if routed.is_lowered:
@@ -120,8 +128,9 @@ def make_attempt(
     url, key = gateway.address(entry.provider, entry.deployment)
     emulator = find_emulator(gateway.transport, entry.provider, url)
     target = ModelTarget(entry=entry, level=level, plan=plan, url=url, key=key, emulator=emulator)
-    path = _choose_path(routed, target)
-    exchange = path.build(gateway, routed, target)
+    path = _choose_path(gateway, routed, target)
+    yield
+    exchange = yield from path.build(gateway, routed, target)
     if path is OWN_ANSWER and exchange.restores:
         path = TRANSLATION
     exchange = drop_thinking_edits(exchange, entry)
@@ -131,10 +140,10 @@ def make_attempt(
     return Attempt(entry=entry, exchange=exchange, level=level, path=path, turn=turn)
 
 
-def _choose_path(routed: RoutedRequest, target: ModelTarget) -> Path:
+def _choose_path(gateway: GatewayContext, routed: RoutedRequest, target: ModelTarget) -> Path:
     if routed.writes_answer or routed.is_background:
         return TRANSLATION  # of an answer in the background, the id is known before it is asked for
-    if can_pass_through(routed, target):
+    if can_pass_through(routed, target, gateway.conversations):
         return PASSTHROUGH
     return OWN_ANSWER if passes_answer(routed, target.entry) else TRANSLATION
 

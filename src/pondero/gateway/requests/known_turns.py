@@ -1,8 +1,9 @@
 """Reads a request of which the gateway has read the beginning before: only its new turns are read.
 
 The beginning is known if all its bytes are the same, and everything else that reading it depended
-on. The request is then read with short turns in the places of the known ones, so that every other
-turn keeps its number. If that is not plainly possible, the whole request is read as ever.
+on. The request is then read without the known turns, or with short ones in their places if other
+turns have to keep their numbers. If that is not plainly possible, the whole request is read as
+ever.
 """
 
 from collections import Counter
@@ -14,6 +15,7 @@ from msgspec.structs import replace
 
 from ...canon import HttpRequest, Json, Message, ToolCall, ToolResult, get_decoder
 from ...dialects import ParsedRequest, Rejected, Service, TurnForm
+from ...exchange import WorkSteps, finish_steps
 from ..state.conversation_memo import ConversationMemo, KnownConversation
 
 _FIELDS = get_decoder(dict[str, Raw])
@@ -40,16 +42,29 @@ class _Beginning(Struct, frozen=True):
     read: KnownConversation = KnownConversation()
 
 
+def is_remembered(http: HttpRequest) -> bool:
+    """Return whether the turns of a request may be known: a short one is read sooner."""
+    return len(http.body) >= SHORT_BODY
+
+
 def parse_known(
     memo: ConversationMemo, service: Service[Json], http: HttpRequest, *, client: str
 ) -> ParsedRequest[Json]:
     """Return what ``service.parse`` returns; raises what it raises."""
-    form = service.turn_form if len(http.body) >= SHORT_BODY else None
+    return finish_steps(parse_known_in_steps(memo, service, http, client=client))
+
+
+def parse_known_in_steps(
+    memo: ConversationMemo, service: Service[Json], http: HttpRequest, *, client: str
+) -> WorkSteps[ParsedRequest[Json]]:
+    """Do what ``service.parse`` does; a long request gives way between the steps."""
+    form = service.turn_form if is_remembered(http) else None
     sent = None if form is None else _split(http, form, client)
     if form is None or sent is None:
         return service.parse(http)
     known = _find_beginning(memo, sent, form)
     parsed = None
+    yield
     if known.count:
         parsed = _parse_rest(service, http, form=form, sent=sent, known=known)
     if parsed is None:
@@ -117,7 +132,8 @@ def _parse_rest(
     if any(form.is_answer(turn) is None for turn in new):
         return None
     first = next(at for at in range(known.count + 1) if form.is_answer(sent.turns[at]))
-    turns = (*sent.turns[:first], *[form.stand_in] * (known.count - first), *new)
+    hidden = [] if form.stand_in is None else [form.stand_in] * (known.count - first)
+    turns = (*sent.turns[:first], *hidden, *new)
     fields = {**sent.fields, form.field: Raw(b"[%b]" % b",".join(turns))}
     try:
         parsed = service.parse(replace(http, body=json.encode(fields)))

@@ -15,8 +15,9 @@ from ...canon import Json
 from ...catalog import ModelEntry
 from ...dialects import Rejected, Service
 from ...errors import PonderoError
+from ...exchange import WorkSteps
 from ..deployments.accounts import ModelTurn
-from ..levels.level_window import LevelReading, begin_level_window
+from ..levels.level_window import LevelReading, begin_reading, plan_level_window
 from ..quotas.admission import (
     Admission,
     admit,
@@ -26,8 +27,9 @@ from ..quotas.admission import (
     reserve,
 )
 from ..server.context import GatewayContext
-from .attempt import make_attempt
+from .attempt import make_attempt_in_steps
 from .hooked_request import show_to_hooks
+from .long_bodies import give_way_between
 from .requester import RequesterCheck
 from .routed_request import (
     ClientRequest,
@@ -54,14 +56,14 @@ class AdmittedRequest(Struct, frozen=True):
     admission: Admission
     ready: ReadyAttempt | None = None
 
-    def begin_window(self, gateway: GatewayContext, turn: ModelTurn) -> LevelReading:
+    async def begin_window(self, gateway: GatewayContext, turn: ModelTurn) -> LevelReading:
         """Return the attempt to ask a model, whose earlier levels are being read."""
         ready = self.ready
         if ready is not None and ready.entry is turn.entry and ready.routed is self.routed:
             return ready.window
-        aimed = address_history(self.routed, turn.entry)
-        attempt = make_attempt(gateway, aimed, turn.entry, turn)
-        return begin_level_window(gateway, aimed, attempt)
+        steps = _plan_window(gateway, self.routed, turn.entry, turn)
+        window = await give_way_between(steps, self.routed.call.http.body)
+        return begin_reading(gateway, window)
 
 
 async def look_up(
@@ -97,8 +99,10 @@ async def _look_up(
     routed = await check_stored_ids(gateway, routed, owners)
     plan = await plan_admission(routed)
     unread = routed.unread.keys if routed.unread is not None else ()
-    ready = _make_ready(gateway, plan.routed)
+    ready = await _make_ready(gateway, plan.routed)
     check.begin()
+    if ready is not None:
+        ready = replace(ready, window=begin_reading(gateway, ready.window))
     homes = _begin_homes(gateway, routed)
     history = gateway.memory.begin(unread) if unread else None
     full = await reserve(gateway, plan, unread=unread)
@@ -178,16 +182,24 @@ async def _read_again(
     return {} if reading is None else await reading
 
 
-def _make_ready(gateway: GatewayContext, routed: RoutedRequest) -> ReadyAttempt | None:
+async def _make_ready(gateway: GatewayContext, routed: RoutedRequest) -> ReadyAttempt | None:
     """Return the attempt to ask the first model, if levels of its conversation have to be read."""
     if routed.conversation is not None:  # which of several deployments is asked is not known yet
         return None
     entry = gateway.sort_models(routed.resolved.entries, routed.request.messages)[0]
     if not entry.takes_level_turns or not routed.turns:
         return None
-    aimed = address_history(routed, entry)
     try:
-        attempt = make_attempt(gateway, aimed, entry)
+        window = await give_way_between(_plan_window(gateway, routed, entry), routed.call.http.body)
     except PonderoError:  # it will be reported when it is that model's turn
         return None
-    return ReadyAttempt(routed, entry, begin_level_window(gateway, aimed, attempt))
+    return ReadyAttempt(routed, entry, window)
+
+
+def _plan_window(
+    gateway: GatewayContext, routed: RoutedRequest, entry: ModelEntry, turn: ModelTurn | None = None
+) -> WorkSteps[LevelReading]:
+    aimed = address_history(routed, entry)
+    attempt = yield from make_attempt_in_steps(gateway, aimed, entry, turn)
+    yield
+    return plan_level_window(gateway, aimed, attempt)

@@ -4,17 +4,18 @@ No rule of a key or route limits those: neither its levels nor its list of model
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from ...canon import Json, get_decoder, get_path
 from ...catalog import ModelEntry
 from ...dialects import OtherModels, PassthroughRules, get_dialect
-from ...exchange import Exchange, fold_path, list_stated, with_fields
+from ...exchange import Exchange, fold_name, fold_path, list_stated, with_fields
 from ...thinking import Adjustment
 from .routed_request import RoutedRequest
 
@@ -29,10 +30,10 @@ def leave_out_askers(exchange: Exchange, routed: RoutedRequest, entry: ModelEntr
     """Return a request without what makes the service ask other models, if rules limit it."""
     if not routed.is_limited:
         return exchange
-    rules = get_dialect(entry.provider.dialect).service().passthrough
-    others = rules.others
-    if not routed.limits_models:  # a budget covers what an advisor may take
-        others = replace(others, tools=others.tools - rules.hosted.advisors)
+    marks = _list_marks(entry.provider.dialect, limits_models=routed.limits_models)
+    if not marks.may_ask(_FIELDS.decode(exchange.http.body)):
+        return exchange
+    rules, others = marks.rules, marks.others
     exchange = _leave_out_fields(exchange, rules)
     askers = _Askers(others, rules, _FIELDS.decode(exchange.http.body))
     changed = askers.clean()
@@ -51,6 +52,44 @@ def leave_out_askers(exchange: Exchange, routed: RoutedRequest, entry: ModelEntr
     )
     plan = replace(exchange.plan, adjustments=(*exchange.plan.adjustments, *notes))
     return replace(exchange, http=http, plan=plan)
+
+
+class _AskerMarks(Struct, frozen=True):
+    """What may ask other models, for a quick look: the folded names of fields, and their marks."""
+
+    rules: PassthroughRules
+    others: OtherModels
+    named: frozenset[str]
+    marked: Mapping[str, tuple[bytes, ...]]
+
+    def may_ask(self, fields: Mapping[str, Raw]) -> bool:
+        """Return whether a body may have something to leave out, or to write again."""
+        for name, raw in fields.items():
+            folded = fold_name(name)
+            if folded in self.named:
+                return True
+            if (marks := self.marked.get(folded)) is not None:
+                data = bytes(raw)
+                if b"\\u" in data or any(mark in data for mark in marks):
+                    return True
+        return False
+
+
+@lru_cache(maxsize=64)
+def _list_marks(dialect: str, *, limits_models: bool) -> _AskerMarks:
+    rules = get_dialect(dialect).service().passthrough
+    others = rules.others
+    if not limits_models:  # a budget covers what an advisor may take
+        others = replace(others, tools=others.tools - rules.hosted.advisors)
+    named = {fold_name(path[0]) for path in rules.models_at}
+    if others.plugins_at:
+        named.add(fold_name(others.plugins_at))
+    kinds = tuple(f'"{kind}'.encode() for kind in (*others.tools, *others.without_thinking))
+    names = tuple(f'"{name}"'.encode() for name in others.named_by)
+    marked = {fold_name(others.turns): kinds} if others.turns else {}
+    for path in rules.hosted.tools_at:
+        marked[fold_name(path[0])] = (*kinds, *names)
+    return _AskerMarks(rules, others, frozenset(named), marked)
 
 
 def _leave_out_fields(exchange: Exchange, rules: PassthroughRules) -> Exchange:

@@ -181,7 +181,7 @@ async def _attempt(
     )
     try:
         await give_way(routed.call.http.body)
-        attempt = await finish_level_window(gateway, found.begin_window(gateway, turn))
+        attempt = await finish_level_window(gateway, await found.begin_window(gateway, turn))
         await give_way(routed.call.http.body)
         await deliver(gateway, address_history(routed, entry), attempt, writer, record)
     except PonderoError as error:

@@ -254,13 +254,12 @@ def _has_field(entry: ModelEntry, path: tuple[str, ...]) -> bool:
 
 def find_answer_options(routed: RoutedRequest) -> AnswerOptions:
     """Return how many answers a request asks for, and which log probabilities."""
-    body = routed.call.http.body
-    names = {each.path[-1] for each in routed.service.portability.needed if each.option is not None}
-    if not any(b'"%b"' % name.encode() in body for name in names) and b"\\u" not in body:
+    needed = routed.service.portability.needed
+    sent = _FIELDS.decode(routed.call.http.body)
+    if not any(each.option is not None and each.path[0] in sent for each in needed):
         return AnswerOptions()  # nearly all requests
     asked = [field for field, _ in _iter_asked(routed) if field.option is not None]
     tops = {field.path[0] for field in asked}
-    sent = _FIELDS.decode(body)
     fields = {name: msgspec.json.decode(sent[name]) for name in tops}
     return routed.service.portability.answers.read(fields)
 

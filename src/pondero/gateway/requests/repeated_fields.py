@@ -14,12 +14,13 @@ _TURNS = get_decoder(list[Raw])
 _TYPE = re.compile(rb'"type"\s*:\s*"([^"\\]*)"')
 # A list of tools, or one by value (Anthropic's tool_addition); an ASCII letter may be escaped.
 _OFFERS = re.compile(rb'"(?:tools|toolConfig|definition)"|\\u00[2-7]')
+_MARKS = (b'"tools"', b'"toolConfig"', b'"definition"', b"\\u00")
 _SCHEMA_TYPES = frozenset({"object", "array", "string", "number", "integer", "boolean", "null"})
 
 
 def check_repeated(body: bytes, rules: HostedTools) -> None:
     """Raise BadParameter if a tool has a field twice, and one of its types is of the service."""
-    if not _OFFERS.search(body):
+    if not _may_offer(body):
         return
     try:
         fields = _FIELDS.decode(body)
@@ -30,8 +31,13 @@ def check_repeated(body: bytes, rules: HostedTools) -> None:
     for top in {path[0] for path in rules.tools_at}:
         _check_tools(bytes(fields.get(top, b"")), rules)
     for turn in map(bytes, turns):
-        if _OFFERS.search(turn):
+        if _may_offer(turn):
             _check(turn)
+
+
+def _may_offer(data: bytes) -> bool:
+    """Return whether tools may be offered; most turns have no such mark, and those are quick."""
+    return any(mark in data for mark in _MARKS) and _OFFERS.search(data) is not None
 
 
 def _check_tools(tools: bytes, rules: HostedTools) -> None:

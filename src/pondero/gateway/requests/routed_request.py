@@ -26,8 +26,8 @@ from ..state.kept_store import KeptStore
 from ..state.layered_store import LayeredStore
 from .kept_history import resolve_kept
 from .kept_items import StoredContent, resolve_stored
-from .known_turns import parse_known
-from .long_bodies import give_way
+from .known_turns import is_remembered, parse_known_in_steps
+from .long_bodies import give_way, give_way_between
 from .repeated_fields import check_repeated
 
 UNKNOWN_OUTPUT = 32_000
@@ -295,7 +295,10 @@ async def parse_locally(
     if is_wrapped or gateway.hooks:  # a hook may change what it is shown, so it gets its own
         parsed = service.parse(sent_http if is_wrapped else http)
     else:
-        parsed = parse_known(gateway.conversations, service, http, client=call.requester.id)
+        await give_way(http.body)
+        memo, client = gateway.conversations, call.requester.id
+        steps = parse_known_in_steps(memo, service, http, client=client)
+        parsed = await give_way_between(steps, http.body)
     if stored.said is not None and service.kept_responses is not None:
         context = service.kept_responses.note(parsed.context, stored.said)
         parsed = replace(parsed, context=context)
@@ -332,6 +335,7 @@ async def parse_locally(
     )
     _check_presets(routed)
     if routed.is_limited:
+        await give_way(http.body)
         check_repeated(call.http.body, service.passthrough.hosted)
     return _leave_out_unknown(routed)
 
@@ -453,7 +457,7 @@ async def restore(
     """
     client = call.requester.id
     envelopes = await gateway.envelopes.make_envelopes(client, call.http.body)
-    memo = gateway.conversations
+    memo = gateway.conversations if is_remembered(call.http) else None
     turns = split_turns(request.messages, memo)
     keys = cache_keys(request, client=client, turns=turns, memo=memo)
     known = {**gateway.memory.find_known(keys), **(found or {})} if keys else {}
@@ -467,7 +471,7 @@ async def restore(
         open_envelope=envelopes.open,
         turns=turns,
         withheld=withheld,
-        known=KnownAnswers(memo, call.client_dialect, envelopes.key),
+        known=None if memo is None else KnownAnswers(memo, call.client_dialect, envelopes.key),
     )
     missing = tuple(key for key in keys if key not in known)
     unread = None

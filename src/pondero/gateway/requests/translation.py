@@ -36,9 +36,11 @@ from ...exchange import (
     AsyncTransport,
     Exchange,
     FurtherAnswers,
+    WorkSteps,
     add_cache_breakpoints,
     list_stated,
     prepare,
+    prepare_in_steps,
     thinking_paths,
     with_fields,
     with_list_headers,
@@ -76,7 +78,7 @@ from .routed_request import ModelTarget, RoutedRequest, as_functions, find_usual
 
 def translate_request(
     gateway: GatewayContext, routed: RoutedRequest, target: ModelTarget
-) -> Exchange:
+) -> WorkSteps[Exchange]:
     """Return the conversation as a request in the model's dialect; raises UsageError."""
     call, entry, plan = routed.call, target.entry, target.plan
     same = is_same_dialect(routed, entry)
@@ -93,9 +95,11 @@ def translate_request(
     request = with_told_errors(entry, request)
     if request.max_tokens is None and entry.capability.max_output is None:
         request, notes = _limit_unknown(request, entry, plan, notes)
-    exchange = prepare(
+    yield
+    request = add_cache_breakpoints(entry, request)
+    prepared = yield from prepare_in_steps(
         entry,
-        add_cache_breakpoints(entry, request),
+        request,
         replace(plan, adjustments=(*plan.adjustments, *notes)),
         asked=routed.parameters,
         policy=routed.policy,
@@ -105,7 +109,8 @@ def translate_request(
         refusals=gateway.refusals,
         retells=True,
         emulator=target.emulator,
-    ).exchange
+    )
+    exchange = prepared.exchange
     _check_tokens(routed, target, exchange)
     if not same:
         return exchange
@@ -114,15 +119,17 @@ def translate_request(
     return replace(exchange, http=http)
 
 
-def fits_unchanged(routed: RoutedRequest, target: ModelTarget) -> bool:
+def fits_unchanged(routed: RoutedRequest, target: ModelTarget, *, begun: int = 0) -> bool:
     """Return whether a body in the model's dialect needs no fitting: it goes as it is.
 
+    ``begun``: how many first messages are known to be of this kind and account.
     One that names the model is the client's own affair; so is one for a model of unknown facts.
     """
     entry, plan = target.entry, target.plan
-    if holds_other_kind(routed.request.messages, target.emulator):
+    new = routed.request.messages[begun:]
+    if holds_other_kind(new, target.emulator):
         return False  # a client kept what the emulator signed, and now a service is asked
-    if holds_other_account(routed.request.messages, entry.reads_of):
+    if holds_other_account(new, entry.reads_of):
         return False  # another account signed it, and this one's service would reject it
     if entry.inferred or is_asked_for(routed, entry):
         return True
@@ -150,12 +157,12 @@ def fits_unchanged(routed: RoutedRequest, target: ModelTarget) -> bool:
 
 def translate_for_own_answer(
     gateway: GatewayContext, routed: RoutedRequest, target: ModelTarget
-) -> Exchange:
+) -> WorkSteps[Exchange]:
     """Return a fitted request whose answer is passed on unchanged; raises UsageError.
 
     One that must be changed is translated, if a translation has all that it asks for.
     """
-    exchange = translate_request(gateway, routed, target)
+    exchange = yield from translate_request(gateway, routed, target)
     if not exchange.restores or is_translatable(routed):
         return exchange
     message = (
@@ -179,8 +186,10 @@ def _check_tokens(routed: RoutedRequest, target: ModelTarget, exchange: Exchange
 
 def check_translatable(routed: RoutedRequest) -> None:
     """Raise BadParameter if a service of another API would have to know a stored id."""
-    rules = routed.service.stored_ids
-    for each in rules.find(routed.stored.http) if rules is not None else ():
+    rules, stored = routed.service.stored_ids, routed.stored
+    # What names nothing still names nothing; else, some are in their places now.
+    named = rules.find(stored.http) if rules is not None and stored.named else ()
+    for each in named:
         if not each.may_be_dropped:
             message = (
                 f"{each.field}: {routed.parsed.request.model!r} is served by another API, which "

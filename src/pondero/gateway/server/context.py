@@ -3,6 +3,7 @@
 import logging
 from asyncio import sleep
 from collections.abc import Awaitable, Sequence
+from functools import lru_cache
 from random import random
 from time import time
 from typing import ClassVar
@@ -211,7 +212,7 @@ class GatewayContext:
     @staticmethod
     def retry(route: GatewayRoute | None) -> Retry:
         """Return how often to try a model before the next."""
-        return Retry(attempts=(route or _USUAL).retries + 1, patience=PATIENCE)
+        return _make_retry((route or _USUAL).retries + 1)
 
     jitter: "ClassVar[staticmethod[[], float]]" = staticmethod(random)
     now: "ClassVar[staticmethod[[], float]]" = staticmethod(time)
@@ -242,3 +243,8 @@ class GatewayContext:
                 observer(seen)
             except Exception:
                 LOG.exception("an observer failed")
+
+
+@lru_cache(maxsize=64)
+def _make_retry(attempts: int) -> Retry:
+    return Retry(attempts=attempts, patience=PATIENCE)

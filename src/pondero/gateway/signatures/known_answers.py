@@ -13,6 +13,7 @@ from ...canon import Message, dump_json
 from ..state.conversation_memo import ConversationMemo
 from .turns import ClientTurn, make_call_key, make_turn_key
 
+_WEIGHT = 120  # bytes of a key, of a call's id, or of a place in a list
 PutResults = Callable[[Message, Sequence[str | None]], Iterator[Message]]
 """Yields a message with the models' ids of its results."""
 
@@ -22,6 +23,21 @@ class RestoredTurn(Struct, frozen=True):
 
     messages: tuple[Message, ...]
     own: dict[str, str]
+    withheld: tuple[str, ...]
+
+
+class RestoredBeginning(Struct, frozen=True):
+    """The beginning of a conversation as restored, and what restoring the rest depends on.
+
+    ``turns``: how many answers it has. ``own``, ``open`` and ``answered`` are about calls: the
+    models' ids, those without a result, those with one.
+    """
+
+    messages: tuple[Message, ...]
+    turns: int
+    own: Mapping[str, str]
+    open: Mapping[str, int]
+    answered: frozenset[str]
     withheld: tuple[str, ...]
 
 
@@ -57,6 +73,34 @@ class KnownAnswers:
         fact = (cached, restored)
         key = (self._place, turn.digest)
         self._memo.note(turn.messages[0], "restored", key, fact, weight=weight)
+
+    def find_beginning(
+        self, messages: tuple[Message, ...], found: Mapping[str, bytes]
+    ) -> tuple[int, RestoredBeginning] | None:
+        """Return how many first messages were restored from the same, and to what."""
+        known = self._memo.find_prefix(messages, "beginning", self._place)
+        if known is None:
+            return None
+        count, state = known
+        keys, cached, begun = cast("tuple[list[str], list[bytes | None], RestoredBeginning]", state)
+        return (count, begun) if cached == list(map(found.get, keys)) else None
+
+    def keep_beginning(
+        self,
+        messages: tuple[Message, ...],
+        turns: Sequence[ClientTurn],
+        client: str,
+        *,
+        found: Mapping[str, bytes],
+        restored: RestoredBeginning,
+    ) -> None:
+        """Keep what a conversation was restored to; the next request continues it."""
+        if any(len(turn.messages) != 1 for turn in turns):
+            return
+        keys = [key for turn in turns for key in recall_keys(turn, client, self._memo)]
+        state = (keys, list(map(found.get, keys)), restored)
+        weight = _WEIGHT * (len(keys) + len(restored.messages))  # entries and messages are kept
+        self._memo.note_prefix(messages, "beginning", self._place, state, weight=weight)
 
     def put_results(
         self, message: Message, own: tuple[str | None, ...], put: PutResults

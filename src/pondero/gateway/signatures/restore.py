@@ -6,6 +6,7 @@ A cached answer is used only if its calls and text equal what the client sent.
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import is_
+from typing import cast
 
 from msgspec import MsgspecError
 from msgspec.structs import replace
@@ -37,7 +38,7 @@ from .envelope import (
     iter_envelopes,
     iter_strings,
 )
-from .known_answers import KnownAnswers, RestoredTurn, recall_keys
+from .known_answers import KnownAnswers, RestoredBeginning, RestoredTurn, recall_keys
 from .turns import ClientTurn, make_call_key, make_turn, make_turn_key, same_call, split_turns
 
 _PROOF = 64  # characters; every service's signature is longer, and every id shorter
@@ -55,12 +56,28 @@ def cache_keys(
     ``turns``, here and below: those of the request, for callers that have them already. ``memo``:
     what is known of its messages since earlier requests.
     """
-    keys: list[str] = []
-    for turn in split_turns(request.messages) if turns is None else turns:
+    every = split_turns(request.messages) if turns is None else turns
+    is_whole = turns is not None and memo is not None and _ends_open(request.messages)
+    begun, keys = 0, list[str]()
+    if memo is not None and is_whole:
+        known = memo.find_prefix(request.messages, "cache keys", client)
+        if known is not None:
+            begun, before = cast("tuple[int, list[str]]", known[1])
+            keys = [*before]
+    for turn in every[begun:]:
         found = recall_keys(turn, client, memo)
         keys += (key for call, key in zip(turn.calls, found, strict=False) if not call.minted)
         keys.append(found[-1])
+    if memo is not None and is_whole and begun < len(every):
+        state = (len(every), [*keys])
+        weight = sum(map(len, keys))
+        memo.note_prefix(request.messages, "cache keys", client, state, weight=weight)
     return keys
+
+
+def _ends_open(messages: Sequence[Message]) -> bool:
+    """Return whether no answer ends a conversation, which the next message may continue."""
+    return bool(messages) and messages[-1].role != "assistant"
 
 
 def cache_items(
@@ -104,10 +121,16 @@ def restore_history(
     """
     restorer = _Restorer(client_dialect, client, found, open_envelope)
     restorer.known = known
-    following = iter(split_turns(request.messages) if turns is None else turns)
-    messages: list[Message] = []
+    every = split_turns(request.messages) if turns is None else turns
+    begun = None if known is None else known.find_beginning(request.messages, found)
+    count, messages, following = 0, list[Message](), iter(every)
+    if begun is not None:
+        count, beginning = begun
+        restorer.resume(beginning)
+        messages += beginning.messages
+        following = iter(every[beginning.turns :])
     before = ""
-    for message in request.messages:
+    for message in request.messages[count:]:
         if message.role != "assistant":
             messages += restorer.restore_message(message)
         elif before != "assistant":
@@ -115,6 +138,9 @@ def restore_history(
         before = message.role
     if withheld is not None:
         withheld += restorer.withheld
+    if known is not None and count < len(request.messages) and _ends_open(request.messages):
+        restored = restorer.describe(messages, len(every))
+        known.keep_beginning(request.messages, every, client, found=found, restored=restored)
     return replace(request, messages=tuple(messages))
 
 
@@ -137,6 +163,24 @@ class _Restorer:
         self._answered: set[str] = set()
         self.withheld: list[str] = []
         self.known: KnownAnswers | None = None
+
+    def resume(self, begun: RestoredBeginning) -> None:
+        """Go on after the beginning of a conversation."""
+        self._own = {**begun.own}
+        self._open = defaultdict(int, begun.open)
+        self._answered = {*begun.answered}
+        self.withheld = [*begun.withheld]
+
+    def describe(self, messages: Sequence[Message], turns: int) -> RestoredBeginning:
+        """Return what ``resume`` needs to go on after these messages."""
+        return RestoredBeginning(
+            tuple(messages),
+            turns,
+            dict(self._own),
+            dict(self._open),
+            frozenset(self._answered),
+            tuple(self.withheld),
+        )
 
     # -- the user's --------------------------------------------------------------------------------
 

@@ -2,8 +2,9 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
+from typing import cast
 
 from msgspec import Struct
 from msgspec.json import Encoder
@@ -41,15 +42,36 @@ class ClientTurn(Struct, frozen=True):
         return parts
 
 
+class _SplitTurns(Struct, frozen=True):
+    """The turns of the beginning of a conversation that no answer ends, and what is told so far.
+
+    ``prompts``: the user's texts since the last turn. ``answered``: calls with a result.
+    """
+
+    turns: tuple[ClientTurn, ...] = ()
+    told: Mapping[str, int] = {}
+    prompts: tuple[str, ...] = ()
+    answered: frozenset[str] = frozenset()
+
+
+_WEIGHT = 300  # bytes of a turn with its digest
+
+
 def split_turns(
     messages: Iterable[Message], memo: ConversationMemo | None = None
 ) -> list[ClientTurn]:
     """Return the assistant's turns of a conversation; ``memo`` knows those of earlier requests."""
-    turns: list[ClientTurn] = []
-    told: defaultdict[str, int] = defaultdict(int)
+    messages = tuple(messages)
+    if len(messages) == 1 and messages[0].role != "assistant":  # the first question
+        return []
+    known = memo.find_prefix(messages, "turns", None) if memo is not None else None
+    begun, split = known or (0, _SplitTurns())
+    state = cast("_SplitTurns", split)
+    turns = [*state.turns]
+    told = defaultdict(int, state.told)
     answer: list[Message] = []
-    prompts: list[str] = []
-    answered: set[str] = set()  # calls with a result: Gemini CLI sends results twice
+    prompts = [*state.prompts]
+    answered = {*state.answered}  # calls with a result: Gemini CLI sends results twice
 
     def end_turn() -> None:
         calls = tuple([call for each in answer for call in each.tool_calls])
@@ -60,7 +82,7 @@ def split_turns(
         answer.clear()
         prompts.clear()
 
-    for message in messages:
+    for message in messages[begun:]:
         if message.role == "assistant":
             answer.append(message)
             continue
@@ -70,6 +92,9 @@ def split_turns(
             prompts += _iter_texts(message, answered)
     if answer:
         end_turn()
+    elif memo is not None and begun < len(messages):
+        split = _SplitTurns(tuple(turns), dict(told), tuple(prompts), frozenset(answered))
+        memo.note_prefix(messages, "turns", None, split, weight=_WEIGHT * len(turns))
     return turns
 
 

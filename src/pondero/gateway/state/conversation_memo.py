@@ -7,7 +7,8 @@ forgotten when there is no room.
 
 from collections import OrderedDict
 from collections.abc import Hashable
-from typing import TypeVar
+from operator import is_
+from typing import TypeVar, cast
 
 from msgspec import Struct
 
@@ -20,7 +21,8 @@ REMEMBERED_SHARE = 4
 
 _OVERHEAD = 600  # bytes of a message, or of a conversation, in addition to its content
 _DECODED = 3  # times its bytes: what a message takes, and its key
-_FACTS = 8  # of one message; more are of conversations that branched there
+_REACH = 8  # messages that may have come since what is known of a conversation
+_FACTS = 12  # of one message; more are of conversations that branched there
 
 
 class KnownConversation(Struct, frozen=True):
@@ -88,6 +90,35 @@ class ConversationMemo:
         self._used += weight + _OVERHEAD
         self._make_room()
         return fact
+
+    def find_prefix(
+        self, messages: tuple[Message, ...], name: str, key: Hashable
+    ) -> tuple[int, object] | None:
+        """Return how many first messages something is known of, and what; None if of none."""
+        size = len(messages)
+        for count in range(size, max(0, size - _REACH), -1):
+            known = self._messages.get(id(messages[count - 1]))
+            found = None if known is None else known.facts.get((name, (count, key)))
+            if found is not None:
+                before, state = cast("tuple[tuple[Message, ...], object]", found)
+                if all(map(is_, before, messages)):
+                    return count, state
+        return None
+
+    def note_prefix(
+        self,
+        messages: tuple[Message, ...],
+        name: str,
+        key: Hashable,
+        state: object,
+        *,
+        weight: int = 0,
+    ) -> None:
+        """Keep what is known of these messages, in this order, with the last of them."""
+        if messages:
+            fact = (messages, state)
+            weight += 24 * len(messages)
+            self.note(messages[-1], name, (len(messages), key), fact, weight=weight)
 
     def find_state(self, key: bytes) -> object | None:
         """Return what was kept of a conversation under this key; None if nothing was."""

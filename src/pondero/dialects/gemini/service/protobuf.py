@@ -3,7 +3,7 @@
 import base64
 import binascii
 import re
-from collections.abc import Callable, Container
+from collections.abc import Callable, Collection
 from functools import cache
 from types import NoneType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -38,6 +38,9 @@ _LEAST: dict[Any, int] = {int: -(2**31), Int64: -(2**63)}
 # Messages of which the lenient reading leaves out a value that is no object.
 _PASSABLE = (Schema, SpeechMetadata, WordInfo, GoogleSearchRetrieval, DynamicRetrievalConfig)
 _M = TypeVar("_M", bound=Wire)
+_LONG_SCHEMA, _SCHEMAS = 4_096, 1_024
+_FITTING: dict[bytes, bool] = {}
+"""The JSON of schemas in which everything is known, the oldest first."""
 
 
 class Violation(Struct, frozen=True):
@@ -59,7 +62,7 @@ class Reader:
         self,
         text: Callable[..., str],
         unknown: UnknownFields | None = None,
-        lacking: Container[str] = (),
+        lacking: Collection[str] = (),
     ) -> None:
         self.violations: list[Violation] = []
         self._text = text
@@ -71,11 +74,11 @@ class Reader:
         if not isinstance(raw, dict):
             self._invalid(path, f"{_PACKAGE}.{kind.__name__}", raw, passable=kind in _PASSABLE)
             return kind()
-        fields = fields_of(kind)
+        fields, names = fields_of(kind), _names_of(kind)
         found: dict[str, Json] = {}
         for key, value in raw.items():
-            name = snake(key)
-            if name not in fields or f"{kind.__name__}.{name}" in self._lacking:
+            name = names.get(key) or snake(key)
+            if name not in fields or (self._lacking and f"{kind.__name__}.{name}" in self._lacking):
                 self._reject_name("unknown_name", path, key)
             elif value is not None:
                 read = self._field(fields[name], value, f"{path}.{name}" if path else name, key)
@@ -84,15 +87,15 @@ class Reader:
         return kind(raw=raw, **found)
 
     def _field(self, kind: Any, value: Json, path: str, key: str) -> Json:
-        inner = get_args(kind)
-        if get_origin(kind) is list:
+        origin, inner = _shape_of(kind)
+        if origin is list:
             values = value if isinstance(value, list) else [value]
             found = (self._one(inner[0], one, f"{path}[{n}]") for n, one in enumerate(values))
             return [one for one in found if one is not None]
         if isinstance(value, list) and kind is not Any:
             above = path.rpartition(".")[0]
             return self._reject_name("list", above, key)
-        if get_origin(kind) is dict and inner[1] is not Any and isinstance(value, dict):
+        if origin is dict and inner[1] is not Any and isinstance(value, dict):
             return {
                 name: self._one(inner[1], one, f"{path}[{number}].value")
                 for number, (name, one) in enumerate(value.items())
@@ -100,10 +103,15 @@ class Reader:
         return self._one(kind, value, path)
 
     def _one(self, kind: Any, value: Json, path: str) -> Json:
+        if kind is str and isinstance(value, str):
+            return value
+        if kind is Schema and self._unknown is not None and isinstance(value, dict):
+            return self._schema(value, path, self._unknown)
         if isinstance(kind, type) and issubclass(kind, Wire):
             return self.message(kind, value, path)
-        if get_origin(kind) is Literal:
-            return self._word(get_args(kind), value, path)
+        origin, words = _shape_of(kind)
+        if origin is Literal:
+            return self._word(words, value, path)
         read = _scalar(kind, value)
         if read is not None:
             return read
@@ -113,6 +121,23 @@ class Reader:
             text = self._text("bad_base64", path=path, value=_quote(value))
             return self._misfit(path, Violation("bad_base64", path, text), passable=False)
         return self._invalid(path, _TYPES.get(kind, "TYPE_MESSAGE"), value)
+
+    def _schema(self, value: dict[str, Json], path: str, unknown: UnknownFields) -> Schema:
+        """Return a schema, of which only its JSON is used; clients send the same ones again."""
+        try:
+            data = msgspec.json.encode(value)
+        except (UnicodeEncodeError, OverflowError):
+            data = b""
+        if data in _FITTING:
+            return Schema(raw=value)
+        before = len(unknown.paths), len(self.violations)
+        read = self.message(Schema, value, path)
+        fits = before == (len(unknown.paths), len(self.violations))
+        if fits and 0 < len(data) < _LONG_SCHEMA:
+            _FITTING[data] = True
+            if len(_FITTING) > _SCHEMAS:
+                del _FITTING[next(iter(_FITTING))]
+        return read
 
     def _word(self, words: tuple[str, ...], value: Json, path: str) -> Json:
         if isinstance(value, str) and value.upper() in words:
@@ -163,6 +188,18 @@ def fields_of(kind: type[Wire]) -> dict[str, Any]:
     return {name: _without_none(hint) for name, hint in hints.items()}
 
 
+@cache
+def _names_of(kind: type[Wire]) -> dict[str, str]:
+    """Return the names of a message's fields by their usual spellings."""
+    return {spelt: name for name in fields_of(kind) for spelt in (name, camel(name))}
+
+
+@cache
+def _shape_of(kind: Any) -> tuple[Any, tuple[Any, ...]]:
+    """Return what a type is made with, and of what."""
+    return get_origin(kind), get_args(kind)
+
+
 def _without_none(hint: Any) -> Any:
     if NoneType not in get_args(hint):
         return hint
@@ -178,7 +215,7 @@ def _scalar(kind: Any, value: Json) -> Json:
         return _number(value)
     if kind is Base64:
         return value if isinstance(value, str) and from_base64(value) is not None else None
-    plain = get_origin(kind) or kind
+    plain = _shape_of(kind)[0] or kind
     return value if isinstance(value, plain) else None
 
 

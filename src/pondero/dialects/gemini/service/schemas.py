@@ -19,7 +19,7 @@ def json_schema(schema: Json) -> Json:
         return schema
     read: dict[str, Json] = {}
     for key, value in schema.items():
-        name = camel(snake(key)) if snake(key) in _SPELT else key
+        name = _NAMES.get(key) or _find_name(key)
         if name in _ONLY_HERE or (value is None and name in _READ):
             continue
         read[name] = _READ[name](value) if name in _READ else value
@@ -68,3 +68,11 @@ _READ: Mapping[str, Callable[[Json], Json]] = {
 }
 _SPELT = frozenset(snake(name) for name in (*_READ, *_ONLY_HERE) if not name.startswith("$"))
 """Names that a protocol buffer may spell with underscores."""
+
+
+def _find_name(key: str) -> str:
+    return camel(snake(key)) if snake(key) in _SPELT else key
+
+
+_NAMES = {key: _find_name(key) for name in (*_READ, *_ONLY_HERE) for key in (name, snake(name))}
+"""The usual spellings."""
