@@ -1,6 +1,7 @@
 """The connections of the fast transport's own client, to services that are slow, late or gone."""
 
 import asyncio
+import math
 import threading
 
 import pytest
@@ -201,6 +202,29 @@ def test_one_that_waits_for_room_and_leaves_gives_its_turn_away(kind):
 
 
 @pytest.mark.parametrize("kind", LOOPS)
+def test_one_that_leaves_when_its_turn_has_come_gives_it_away_too(kind):
+    async def main(url: str) -> list[object]:
+        transport = FastTransport(limits=ConnectionLimits(max_connections=1))
+        held = await transport.send(request(url), LONG)
+        assert [piece async for piece in held]
+        tasks = [asyncio.ensure_future(fetched(transport, request(url))) for _ in range(3)]
+        (pool,) = transport._pools.values()
+        taken = pool._take_idle(next(iter(pool._idle)))  # so that they have to wait
+        while len(pool._waiting) < len(tasks):  # noqa: ASYNC110 - until all have begun
+            await asyncio.sleep(0)
+        pool.release(taken)  # the turn of the first one comes ...
+        tasks[0].cancel()  # ... and it leaves before it could run
+        found = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 60)
+        await transport.aclose()
+        return list(found)
+
+    with serving(answering(chunked(b"hello"))) as server:
+        first, *others = run(kind, main(server.url))
+    assert isinstance(first, asyncio.CancelledError)
+    assert others == [(200, b"hello")] * 2
+
+
+@pytest.mark.parametrize("kind", LOOPS)
 def test_waiting_for_room_runs_into_a_clock(kind):
     async def main(url: str) -> None:
         transport = FastTransport(limits=ConnectionLimits(max_connections=1))
@@ -290,20 +314,28 @@ def test_bytes_that_are_no_body_do_not_set_back_the_clock_between_bytes(kind):
 
 @pytest.mark.parametrize("kind", LOOPS)
 def test_a_reader_that_takes_its_time_is_not_the_services_silence(kind):
-    read = threading.Event()
+    waits, read = threading.Event(), threading.Event()
+    data = chunked(b"first", b"last")
+    body, last = data.index(b"5\r\nfirst"), data.index(b"4\r\nlast")
 
     def script(peer: Peer) -> None:
         peer.read()
-        data = chunked(b"first", b"last")
-        peer.say(data[: data.index(b"4\r\nlast")])
+        peer.say(data[:body])
+        waits.wait(20)
+        peer.say(data[body:last])
         read.wait(20)
-        peer.say(data[data.index(b"4\r\nlast") :])
+        peer.say(data[last:])
 
     async def main(url: str) -> bytes:
         transport = FastTransport()
-        answer = await transport.send(request(url), Timeouts(60, 60, 0.2))
-        first = await anext(aiter(answer))
-        await asyncio.sleep(0.5)  # more than the service may be silent
+        answer = await transport.send(request(url), Timeouts(60, 60, 5))
+        reading = asyncio.ensure_future(anext(aiter(answer)))
+        await asyncio.sleep(0)  # it waits for the first bytes, and its clock runs
+        waits.set()
+        first = await reading
+        (connection,) = (c for pool in transport._pools.values() for c in pool._open)
+        connection._on_timer()  # as if all of the time were over
+        assert connection._deadline == math.inf
         read.set()
         rest = b"".join([piece async for piece in answer])
         await transport.aclose()
