@@ -54,8 +54,9 @@ def test_bytes_that_come_while_a_connection_is_idle_never_begin_the_next_answer(
         await fetched(transport, request(url))
         said.set()
         (connection,) = (c for pool in transport._pools.values() for c in pool._open)
-        while connection.is_alive():  # noqa: ASYNC110 - by a thread
-            await asyncio.sleep(0)
+        async with asyncio.timeout(60):
+            while not connection.is_closed:  # noqa: ASYNC110 - by a thread
+                await asyncio.sleep(0)
         found = await fetched(transport, request(url))
         await transport.aclose()
         return found
