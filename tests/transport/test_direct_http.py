@@ -3,6 +3,7 @@
 import asyncio
 import math
 import threading
+from queue import SimpleQueue
 
 import pytest
 from tests.transport.direct import HEAD, LONG, LOOPS, fetched, outcome, request, saying
@@ -40,14 +41,14 @@ def test_a_connection_that_says_more_or_wants_to_close_is_not_used_again(kind, s
 
 @pytest.mark.parametrize("kind", LOOPS)
 def test_bytes_that_come_while_a_connection_is_idle_never_begin_the_next_answer(kind):
-    said = threading.Event()
+    said, left = threading.Event(), SimpleQueue[bool]()
 
     def script(peer: Peer) -> None:
         if peer.read():
             peer.say(chunked(b"hello"))
             said.wait(20)
             peer.say(HEAD + b"content-length: 4\r\n\r\nevil")
-            peer.gone()
+            left.put(peer.gone())
 
     async def main(url: str) -> tuple[int, bytes]:
         transport = FastTransport()
@@ -64,6 +65,7 @@ def test_bytes_that_come_while_a_connection_is_idle_never_begin_the_next_answer(
     with serving(script) as server:
         assert run(kind, main(server.url)) == (200, b"hello")
     assert server.connections == 2
+    assert left.get(timeout=60)  # it was closed by us
 
 
 @pytest.mark.parametrize("kind", LOOPS)
