@@ -215,6 +215,7 @@ def test_one_that_leaves_when_its_turn_has_come_gives_it_away_too(kind):
         taken = pool._take_idle(next(iter(pool._idle)))  # so that they have to wait
         while len(pool._waiting) < len(tasks):  # noqa: ASYNC110 - until all have begun
             await asyncio.sleep(0)
+        assert taken is not None
         pool.release(taken)  # the turn of the first one comes ...
         tasks[0].cancel()  # ... and it leaves before it could run
         found = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 60)
