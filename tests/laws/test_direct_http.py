@@ -129,7 +129,7 @@ def test_an_answer_that_is_cut_is_an_error_and_what_came_of_it_is_its_beginning(
     assert judged(data)[2].startswith(found["body"])
 
 
-@given(ANSWERS, st.binary(min_size=1, max_size=30))
+@given(ANSWERS, st.binary(min_size=1, max_size=30) | ANSWERS)
 def test_what_follows_an_answer_never_reaches_its_reader(data, more):
     found = heard([data + more], closes=False)
     assert found["body"] == judged(data)[2]

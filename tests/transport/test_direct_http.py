@@ -1,7 +1,9 @@
 """The connections of the fast transport's own client, to services that are slow, late or gone."""
 
 import asyncio
+import math
 import threading
+from queue import SimpleQueue
 
 import pytest
 from tests.transport.direct import HEAD, LONG, LOOPS, fetched, outcome, request, saying
@@ -39,22 +41,23 @@ def test_a_connection_that_says_more_or_wants_to_close_is_not_used_again(kind, s
 
 @pytest.mark.parametrize("kind", LOOPS)
 def test_bytes_that_come_while_a_connection_is_idle_never_begin_the_next_answer(kind):
-    said = threading.Event()
+    said, left = threading.Event(), SimpleQueue[bool]()
 
     def script(peer: Peer) -> None:
         if peer.read():
             peer.say(chunked(b"hello"))
             said.wait(20)
             peer.say(HEAD + b"content-length: 4\r\n\r\nevil")
-            peer.gone()
+            left.put(peer.gone())
 
     async def main(url: str) -> tuple[int, bytes]:
         transport = FastTransport()
         await fetched(transport, request(url))
         said.set()
         (connection,) = (c for pool in transport._pools.values() for c in pool._open)
-        while connection.is_alive():  # noqa: ASYNC110 - by a thread
-            await asyncio.sleep(0)
+        async with asyncio.timeout(60):
+            while not connection.is_closed:  # noqa: ASYNC110 - by a thread
+                await asyncio.sleep(0)
         found = await fetched(transport, request(url))
         await transport.aclose()
         return found
@@ -62,6 +65,7 @@ def test_bytes_that_come_while_a_connection_is_idle_never_begin_the_next_answer(
     with serving(script) as server:
         assert run(kind, main(server.url)) == (200, b"hello")
     assert server.connections == 2
+    assert left.get(timeout=60)  # it was closed by us
 
 
 @pytest.mark.parametrize("kind", LOOPS)
@@ -201,6 +205,30 @@ def test_one_that_waits_for_room_and_leaves_gives_its_turn_away(kind):
 
 
 @pytest.mark.parametrize("kind", LOOPS)
+def test_one_that_leaves_when_its_turn_has_come_gives_it_away_too(kind):
+    async def main(url: str) -> list[object]:
+        transport = FastTransport(limits=ConnectionLimits(max_connections=1))
+        held = await transport.send(request(url), LONG)
+        assert [piece async for piece in held]
+        tasks = [asyncio.ensure_future(fetched(transport, request(url))) for _ in range(3)]
+        (pool,) = transport._pools.values()
+        taken = pool._take_idle(next(iter(pool._idle)))  # so that they have to wait
+        while len(pool._waiting) < len(tasks):  # noqa: ASYNC110 - until all have begun
+            await asyncio.sleep(0)
+        assert taken is not None
+        pool.release(taken)  # the turn of the first one comes ...
+        tasks[0].cancel()  # ... and it leaves before it could run
+        found = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 60)
+        await transport.aclose()
+        return list(found)
+
+    with serving(answering(chunked(b"hello"))) as server:
+        first, *others = run(kind, main(server.url))
+    assert isinstance(first, asyncio.CancelledError)
+    assert others == [(200, b"hello")] * 2
+
+
+@pytest.mark.parametrize("kind", LOOPS)
 def test_waiting_for_room_runs_into_a_clock(kind):
     async def main(url: str) -> None:
         transport = FastTransport(limits=ConnectionLimits(max_connections=1))
@@ -290,20 +318,28 @@ def test_bytes_that_are_no_body_do_not_set_back_the_clock_between_bytes(kind):
 
 @pytest.mark.parametrize("kind", LOOPS)
 def test_a_reader_that_takes_its_time_is_not_the_services_silence(kind):
-    read = threading.Event()
+    waits, read = threading.Event(), threading.Event()
+    data = chunked(b"first", b"last")
+    body, last = data.index(b"5\r\nfirst"), data.index(b"4\r\nlast")
 
     def script(peer: Peer) -> None:
         peer.read()
-        data = chunked(b"first", b"last")
-        peer.say(data[: data.index(b"4\r\nlast")])
+        peer.say(data[:body])
+        waits.wait(20)
+        peer.say(data[body:last])
         read.wait(20)
-        peer.say(data[data.index(b"4\r\nlast") :])
+        peer.say(data[last:])
 
     async def main(url: str) -> bytes:
         transport = FastTransport()
-        answer = await transport.send(request(url), Timeouts(60, 60, 0.2))
-        first = await anext(aiter(answer))
-        await asyncio.sleep(0.5)  # more than the service may be silent
+        answer = await transport.send(request(url), Timeouts(60, 60, 5))
+        reading = asyncio.ensure_future(anext(aiter(answer)))
+        await asyncio.sleep(0)  # it waits for the first bytes, and its clock runs
+        waits.set()
+        first = await reading
+        (connection,) = (c for pool in transport._pools.values() for c in pool._open)
+        connection._on_timer()  # as if all of the time were over
+        assert connection._deadline == math.inf
         read.set()
         rest = b"".join([piece async for piece in answer])
         await transport.aclose()

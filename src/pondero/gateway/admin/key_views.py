@@ -113,7 +113,7 @@ class GroupList(Struct, frozen=True):
     groups: list[GroupView]
 
 
-async def show_keys(gateway: GatewayContext, _call: AdminCall) -> KeyList:
+async def show_keys(gateway: GatewayContext, _call: AdminCall) -> Any:
     """Return all keys with their rules and quota use."""
     every = await gateway.keys.all()
     rows = [await _describe_key(gateway, key) for key in every]
