@@ -1,4 +1,4 @@
-"""Long work in steps: whoever runs it may let others go on between them."""
+"""Long work in steps: an event loop that runs it can do other work between them."""
 
 from collections.abc import Generator
 from typing import TypeAlias, TypeVar

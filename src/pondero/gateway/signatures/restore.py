@@ -165,14 +165,14 @@ class _Restorer:
         self.known: KnownAnswers | None = None
 
     def resume(self, begun: RestoredBeginning) -> None:
-        """Go on after the beginning of a conversation."""
+        """Continue after the beginning of a conversation."""
         self._own = {**begun.own}
         self._open = defaultdict(int, begun.open)
         self._answered = {*begun.answered}
         self.withheld = [*begun.withheld]
 
     def describe(self, messages: Sequence[Message], turns: int) -> RestoredBeginning:
-        """Return what ``resume`` needs to go on after these messages."""
+        """Return what ``resume`` needs to continue after these messages."""
         return RestoredBeginning(
             tuple(messages),
             turns,
