@@ -48,6 +48,9 @@ hash = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
 """
 
 
+_TRIES = 300  # each starts a process, so that the gateway has minutes to begin
+
+
 class Container:
     """A gateway that runs as in the container, with its folders at other places."""
 
@@ -102,8 +105,11 @@ class Container:
 
     def wait(self, test: list[str], process: subprocess.Popen[str]) -> None:
         """Run a health check until it passes."""
-        while self.check(test):
+        for _ in range(_TRIES):
+            if self.check(test) == 0:
+                return
             assert process.poll() is None, process.communicate()[1]
+        raise AssertionError(test)
 
     def list_written(self) -> set[str]:
         """Return the places that were written to, by their first folder under the container's."""

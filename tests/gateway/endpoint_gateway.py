@@ -11,6 +11,7 @@ from tests.gateway.endpoint_service import KEY, serving_endpoints
 from pondero.gateway.config.model import (
     EndpointRoute,
     GatewayConfig,
+    GatewayGroup,
     GatewayKey,
     GatewayRoute,
     LevelRules,
@@ -49,6 +50,8 @@ KEYS = (
     make_gateway_key("budget", budget=SpendBudget(tokens=1000)),
     make_gateway_key("money", budget=SpendBudget(cost=0.01)),
     make_gateway_key("limited", limit=RateLimitRule(requests=2, per="hour")),
+    make_gateway_key("in-capped", group="capped"),
+    make_gateway_key("in-budget", group="budget"),
     make_gateway_key("embeds", endpoints=("embeddings",)),
     make_gateway_key("none", endpoints=()),
     make_gateway_key("models", models=("text-embedding-*", "gpt-realtime")),
@@ -58,6 +61,10 @@ KEYS = (
         budget=SpendBudget(tokens=1000),
         endpoints=("realtime", "batches", "completions", "images", "files", "audio"),
     ),
+)
+GROUPS = (
+    GatewayGroup("capped", thinking=LevelRules(cap="low")),
+    GatewayGroup("budget", budget=SpendBudget(tokens=1000)),
 )
 ROUTES = (
     GatewayRoute(match="alias", to=("openai:text-embedding-3-small",)),
@@ -77,6 +84,7 @@ def serving(
     keys: tuple[GatewayKey, ...] = KEYS,
     routes: tuple[GatewayRoute, ...] = (),
     endpoints: tuple[EndpointRoute, ...] = (),
+    groups: tuple[GatewayGroup, ...] = GROUPS,
     providers: tuple[str, ...] = ("openai", "anthropic", "google", "cohere", "ollama"),
     **server: Any,
 ) -> Iterator[SimpleNamespace]:
@@ -93,6 +101,7 @@ def serving(
             for name in PATHS
         },
         keys=keys,
+        groups=groups,
         open=frozenset() if routes else frozenset(providers),
         endpoints=endpoints,
     )

@@ -67,6 +67,16 @@ from .endpoints import (
 )
 from .hosted_parts import LOST, Told
 from .json_schemas import make_valid
+from .kept_responses import (
+    Continuation,
+    ConversationFacts,
+    ItemRow,
+    KeptAnswer,
+    KeptCall,
+    KeptResponses,
+    NewConversation,
+    SocketRequest,
+)
 from .level_turns import LevelTurns
 from .media_rules import MediaRules, Size
 from .portability import NeededField, Portability
@@ -102,6 +112,8 @@ __all__ = [
     "CacheReport",
     "CacheRules",
     "Caller",
+    "Continuation",
+    "ConversationFacts",
     "ConversationMarks",
     "DepthPlaces",
     "Dialect",
@@ -115,6 +127,10 @@ __all__ = [
     "EventStream",
     "GivenAnswer",
     "HostedTools",
+    "ItemRow",
+    "KeptAnswer",
+    "KeptCall",
+    "KeptResponses",
     "Layer",
     "LevelTurns",
     "LimitNames",
@@ -124,6 +140,7 @@ __all__ = [
     "MissReason",
     "ModelEndpoints",
     "NeededField",
+    "NewConversation",
     "OtherModels",
     "OutputSupport",
     "OwnPaths",
@@ -148,6 +165,7 @@ __all__ = [
     "SignatureSlots",
     "Signer",
     "Size",
+    "SocketRequest",
     "StoredAnswer",
     "StoredCall",
     "StoredId",

@@ -6,7 +6,7 @@ the emulator, the contract kit, the gateway and ``pondero.sdk``.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
 from urllib.parse import quote
 
 from msgspec import Struct
@@ -38,6 +38,9 @@ from .prompt_cache import CacheReport, PromptPrefix
 from .rate_limits import RateLimitHeaders
 from .schema_rules import HOST_PLAIN, OutputSupport, ToolRules
 from .turn_forms import TurnForm
+
+if TYPE_CHECKING:
+    from .kept_responses import KeptResponses
 
 Quirks = Mapping[str, Json]
 """The differences of one deployment, from its file in the catalog."""
@@ -727,6 +730,7 @@ class Service(Struct, Generic[C], frozen=True, kw_only=True):
     models: ModelEndpoints | None = None
     stored_responses: StoredResponses | None = None
     stored_ids: StoredIds | None = None
+    kept_responses: "KeptResponses | None" = None
     filter_reasons: tuple[str | None, ...] = (None,)
     bad_key_errors: tuple[tuple[int, str], ...] = ()
     own_headers: frozenset[str] = frozenset()

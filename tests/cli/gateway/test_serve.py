@@ -399,3 +399,19 @@ def test_a_right_configuration_passes_both(text, variables, call, tmp_path, monk
     serve = ("serve", "--config", written(tmp_path, text))
     assert call(*serve, "--check")[0] == 0
     assert "Started" in call(*serve)[2]
+
+
+def test_check_names_the_deployment_whose_key_is_missing(call, served, tmp_path, monkeypatch):
+    rows = "".join(
+        f'[[deployment]]\nname = "{name}"\nprovider = "openai"\nkey = "env:KEY_{name.upper()}"\n'
+        for name in ("north", "south")
+    )
+    route = '[[route]]\nmatch = "pool"\nto = ["north:gpt-5.5", "south:gpt-5.5"]\n'
+    monkeypatch.setenv("KEY_SOUTH", "the-key-of-south")
+    code, out, err = call("serve", "--config", written(tmp_path, rows + route), "--check")
+
+    assert (code, served) == (1, [])
+    assert "deployment north: openai, weight 1" in out
+    assert "deployment north: env:KEY_NORTH is empty" in err
+    assert "KEY_SOUTH" not in err
+    assert "the-key-of-south" not in out + err

@@ -176,7 +176,7 @@ def test_nobody_can_fill_the_audit_log_from_outside():
 def test_what_a_viewer_tries_is_rejected_and_recorded(monkeypatch):
     gate = Gate()
     viewer = Actor("ann", "viewer", "oidc")
-    monkeypatch.setattr(api, "find_actor", lambda *_: viewer)
+    monkeypatch.setattr(api, "find_actor", lambda *_, **__: viewer)
 
     assert gate.said("POST", "keys", {"name": "mine"}).status == 403
     (entry,) = gate.entries()  # which a viewer may see

@@ -21,6 +21,7 @@ from pondero.gateway.config.model import (
     ProviderOverride,
     PurposeRule,
     RateLimitRule,
+    ResponsesConfig,
     RuleMatch,
     ServerConfig,
     SignInConfig,
@@ -223,6 +224,7 @@ def test_the_cure_of_every_setting_is_known():
         AlertsConfig,
         Deployment,
         SignInConfig,
+        ResponsesConfig,
         HookConfig,
     )
     fields = {field for kind in kinds for field in kind.__struct_fields__}

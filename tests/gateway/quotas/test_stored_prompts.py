@@ -23,6 +23,7 @@ from pondero.gateway.quotas.quota import QuotaUse
 from pondero.gateway.quotas.usage_counter import QuotaShortfall, UnreadAnswers
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
+from pondero.gateway.state.kept_store import LocalKeptStore
 
 WINDOW = 1_050_000
 LIMIT = 60_000
@@ -193,6 +194,7 @@ def test_what_the_gateway_does_not_know_reserves_the_window():
         await gateway.ask([USER], (10, 10, 90_000))
         await gateway.ask([USER], (10, 10, 0))
         gateway.context.memory = type(gateway.context.memory)()  # an hour later, or elsewhere
+        gateway.context.kept = LocalKeptStore(seconds=60, size=1 << 20)
         unknown = (
             [by_reference("rs_1")],
             [by_reference("msg_1")],

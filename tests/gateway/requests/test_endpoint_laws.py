@@ -20,7 +20,7 @@ from tests.gateway.endpoint_gateway import (
 from tests.gateway.endpoint_service import KEY, Asked, Served, until
 
 from pondero.dialects import Endpoint, list_endpoints
-from pondero.gateway.config.model import EndpointRoute, GatewayRoute, SpendBudget
+from pondero.gateway.config.model import EndpointRoute, GatewayGroup, GatewayRoute, SpendBudget
 
 
 @pytest.fixture(scope="module")
@@ -81,11 +81,11 @@ def test_what_the_rules_of_a_key_close_does_not_leave(gateway, row, call):
     expected = {"none", *(() if row.name == "embeddings" else ("embeds",))}
     makes_requests = row.purpose is not None and row.purpose.call == call
     if (row.carries and row.lines is None) or makes_requests:
-        expected |= {"capped", "budget", "money", "limited"}
+        expected |= {"capped", "in-capped", "budget", "in-budget", "money", "limited"}
     if row.lines is not None:
-        expected |= {"budget", "money", "limited"}
+        expected |= {"budget", "in-budget", "money", "limited"}
     if row.counts == "answer":
-        expected |= {"budget", "money"}
+        expected |= {"budget", "in-budget", "money"}
     if row.carries and not row.model and row.lines is None:
         expected |= {"models"}
     for key in sorted(expected):
@@ -236,12 +236,13 @@ def test_what_is_served_is_what_is_counted_and_no_more_than_the_budget(gateway, 
             served += tokens
         return Served(status, "application/json", json.dumps({"usage": usage}).encode())
 
-    key = make_gateway_key("one", budget=SpendBudget(tokens=300))
-    with serving(service, keys=(key,)) as own:
+    keys = tuple(make_gateway_key(name, group="both") for name in ("one", "two"))
+    groups = (GatewayGroup("both", budget=SpendBudget(tokens=300)),)
+    with serving(service, keys=keys, groups=groups) as own:
         service.answer = answer
-        headers = {"authorization": f"Bearer {secret('one')}"}
         statuses = []
         while waiting:
+            headers = {"authorization": f"Bearer {secret('one' if len(waiting) % 2 else 'two')}"}
             body = {"model": "text-embedding-x", "input": "a" * 30}
             said = httpx.post(f"{own.url}/v1/embeddings", headers=headers, json=body)
             statuses.append(said.status_code)

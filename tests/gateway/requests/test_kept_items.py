@@ -12,7 +12,7 @@ from tests.gateway.asgi import Came, came
 
 from pondero.canon import HttpRequest
 from pondero.emulator import Emulator
-from pondero.gateway.config.model import GatewayConfig, GatewayKey, GatewayRoute
+from pondero.gateway.config.model import GatewayConfig, GatewayKey, GatewayRoute, ResponsesConfig
 from pondero.gateway.config.secrets import hash_key
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
@@ -160,7 +160,7 @@ def test_the_items_of_another_key_are_not_found():
     gateway = Gateway(BACKS["anthropic"], keys=keys)
     items = gateway.call(key=KEYS["mine"])
     asked = len(gateway.emulator.log.entries)
-    assert gateway.ask(referred(items), key=KEYS["other"]).status == 400
+    assert gateway.ask(referred(items), key=KEYS["other"]).status == 404
     assert len(gateway.emulator.log.entries) == asked
     assert gateway.ask(referred(items), key=KEYS["mine"]).status == 200
 
@@ -171,13 +171,11 @@ def test_an_answer_that_is_not_to_be_stored_cannot_be_referred_to(store):
     items = gateway.call(store=False)
     asked = len(gateway.emulator.log.entries)
     answer = gateway.ask(referred(items), store=store)
-    assert answer.status == 400
-    message = json.loads(answer.body)["error"]["message"]
-    assert items[0]["id"] in message
-    assert "send the conversation itself" in message
+    assert answer.status == 404
+    assert items[0]["id"] in json.loads(answer.body)["error"]["message"]
     last = [ASK, {"type": "item_reference", "id": items[-1]["id"]}]
     answer = gateway.ask(last, store=store)
-    assert answer.status == 400
+    assert answer.status == 404
     assert items[-1]["id"] in json.loads(answer.body)["error"]["message"]
     assert len(gateway.emulator.log.entries) == asked
 
@@ -186,6 +184,15 @@ def test_an_answer_that_is_not_to_be_stored_cannot_be_referred_to(store):
 def test_an_unknown_reference_is_rejected_and_never_left_out(id):
     gateway = Gateway(BACKS["anthropic"])
     answer = gateway.ask([ASK, {"type": "item_reference", "id": id}])
-    assert answer.status == 400
+    assert answer.status == 404
     assert id in json.loads(answer.body)["error"]["message"]
     assert not gateway.emulator.log.entries
+
+
+def test_without_a_store_references_are_resolved_from_the_answer_cache_or_rejected_by_name():
+    gateway = Gateway(BACKS["anthropic"], responses=ResponsesConfig(store="off"))
+    items = gateway.call()
+    assert gateway.ask(referred(items)).status == 200
+    answer = gateway.ask([ASK, {"type": "item_reference", "id": "msg_unknown"}])
+    assert answer.status == 400
+    assert "send the conversation itself" in json.loads(answer.body)["error"]["message"]

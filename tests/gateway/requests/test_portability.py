@@ -8,7 +8,7 @@ from tests.gateway.asgi import came
 
 from pondero.canon import HttpRequest
 from pondero.emulator import Emulator
-from pondero.gateway.config.model import GatewayConfig, GatewayRoute
+from pondero.gateway.config.model import GatewayConfig, GatewayRoute, ResponsesConfig
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
 
@@ -33,7 +33,12 @@ MESSAGES = {"messages": HELLO, "max_tokens": 4_000}
 GEMINI = {"contents": [{"role": "user", "parts": [{"text": "Hello?"}]}]}
 
 
-def ask(api: str, name: str, body: dict) -> tuple[int, dict, dict, str]:
+KEPT, OFF = ResponsesConfig(), ResponsesConfig(store="off")
+
+
+def ask(
+    api: str, name: str, body: dict, responses: ResponsesConfig = KEPT
+) -> tuple[int, dict, dict, str]:
     """Return status and answer, the body that the service was sent, and the adjustments."""
     paths = {
         "messages": "/v1/messages",
@@ -47,7 +52,7 @@ def ask(api: str, name: str, body: dict) -> tuple[int, dict, dict, str]:
     }
     routes = tuple(GatewayRoute(match=each, to=(model,)) for each, model in MODELS.items())
     emulator = Emulator()
-    app = App(GatewayContext(GatewayConfig(routes=routes), emulator))
+    app = App(GatewayContext(GatewayConfig(routes=routes, responses=responses), emulator))
     named = body if api in ("gemini", "converse") else {"model": name, **body}
     headers = {"content-type": "application/json", "x-api-key": "k"}
     http = HttpRequest("POST", f"http://gate{paths[api]}", headers, json.dumps(named).encode())
@@ -57,9 +62,9 @@ def ask(api: str, name: str, body: dict) -> tuple[int, dict, dict, str]:
     return answer.status, json.loads(answer.body), sent or {}, notes
 
 
-def rejection(api: str, name: str, body: dict) -> str:
+def rejection(api: str, name: str, body: dict, responses: ResponsesConfig = KEPT) -> str:
     """Return the message of a 400 of the client's own API; no service was asked."""
-    status, answer, sent, _ = ask(api, name, body)
+    status, answer, sent, _ = ask(api, name, body, responses)
     assert status == 400, answer
     assert not sent
     if api == "messages":
@@ -185,17 +190,36 @@ STORED = {
 @pytest.mark.parametrize("name", ["claude", "chat", "gemini", "deepseek", "ollama", "converse"])
 @pytest.mark.parametrize(("field", "body"), STORED.items(), ids=STORED)
 def test_no_answer_without_the_state_that_a_request_names(field, body, name):
-    assert field in rejection("responses", name, body)
+    assert field in rejection("responses", name, body, OFF)
+
+
+UNKNOWN = {
+    "previous_response_id": (400, "Previous response with id 'resp_1' not found."),
+    "conversation": (404, "Conversation with id 'conv_1' not found."),
+}
+
+
+@pytest.mark.parametrize("name", ["claude", "chat", "gemini", "deepseek", "ollama", "converse"])
+@pytest.mark.parametrize(("field", "error"), UNKNOWN.items(), ids=UNKNOWN)
+def test_a_state_that_is_not_kept_gets_the_error_of_the_service(field, error, name):
+    status, answer, sent, _ = ask("responses", name, STORED[field])
+    assert (status, answer["error"]["message"]) == error
+    assert not sent
 
 
 PICTURE = {"type": "image", "source": {"type": "file", "file_id": "file_1"}}
 DOCUMENT = {"type": "document", "source": {"type": "file", "file_id": "file_1"}}
-STORED = {"source": {"s3Location": {"uri": "s3://bucket/file-1"}}}
-PAPER = {"document": {"format": "pdf", "name": "paper", **STORED}}
+IN_BUCKET = {"source": {"s3Location": {"uri": "s3://bucket/file-1"}}}
+PAPER = {"document": {"format": "pdf", "name": "paper", **IN_BUCKET}}
 FILES = {
     "converse image": (
         "converse",
-        [{"role": "user", "content": [{"text": "Look."}, {"image": {"format": "png", **STORED}}]}],
+        [
+            {
+                "role": "user",
+                "content": [{"text": "Look."}, {"image": {"format": "png", **IN_BUCKET}}],
+            }
+        ],
         "s3://bucket/file-1",
     ),
     "converse document": (
@@ -205,7 +229,12 @@ FILES = {
     ),
     "converse video": (
         "converse",
-        [{"role": "user", "content": [{"text": "Look."}, {"video": {"format": "mp4", **STORED}}]}],
+        [
+            {
+                "role": "user",
+                "content": [{"text": "Look."}, {"video": {"format": "mp4", **IN_BUCKET}}],
+            }
+        ],
         "s3://bucket/file-1",
     ),
     "converse result": (

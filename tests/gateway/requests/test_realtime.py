@@ -17,6 +17,9 @@ from websockets.asyncio.client import connect as async_connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
+from pondero.gateway.observability.request_record import RequestRecord
+from pondero.gateway.requests import realtime
+
 LIVE = "/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent"
 
 
@@ -32,8 +35,31 @@ def routed(gateway) -> Iterator[Any]:
         yield found
 
 
+open_sockets: set[int] = set()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _counted() -> Iterator[None]:
+    """Know which sockets have no record yet: one may come after the test that opened it."""
+    begin, finish = realtime.SocketExchange.__init__, RequestRecord.finish
+
+    def begin_counted(self: Any, *args: Any) -> None:
+        begin(self, *args)
+        open_sockets.add(id(self.record))
+
+    def finish_counted(self: RequestRecord) -> None:
+        finish(self)
+        open_sockets.discard(id(self))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(realtime.SocketExchange, "__init__", begin_counted)
+        patch.setattr(RequestRecord, "finish", finish_counted)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _fresh(gateway, routed) -> None:
+    until(lambda: not open_sockets)
     gateway.service.reset()
     gateway.seen.clear()
     routed.seen.clear()

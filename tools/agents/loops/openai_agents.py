@@ -1,4 +1,7 @@
-"""One tool loop and one more turn with openai-agents; gateway and model are in variables."""
+"""One tool loop and one more turn with openai-agents; gateway and model are in variables.
+
+The front "stored" is the Responses API with the history on the server.
+"""
 
 import os
 from pathlib import Path
@@ -16,7 +19,11 @@ from openai import AsyncOpenAI
 from openai.types.shared import Reasoning
 
 ENV = os.environ
-KINDS = {"responses": OpenAIResponsesModel, "chat": OpenAIChatCompletionsModel}
+KINDS = {
+    "responses": OpenAIResponsesModel,
+    "stored": OpenAIResponsesModel,
+    "chat": OpenAIChatCompletionsModel,
+}
 
 
 def read_note(name: str) -> str:
@@ -35,6 +42,15 @@ def main() -> None:
         model=KINDS[ENV["FRONT"]](model=ENV["MODEL"], openai_client=client),
         model_settings=ModelSettings(reasoning=Reasoning(effort="high")),
     )
+    if ENV["FRONT"] == "stored":
+        first = Runner.run_sync(agent, ENV["ASK"], auto_previous_response_id=True)
+        print(first.final_output)
+        before = first.last_response_id
+        second = Runner.run_sync(
+            agent, ENV["SUM"], previous_response_id=before, auto_previous_response_id=True
+        )
+        print(second.final_output)
+        return
     first = Runner.run_sync(agent, ENV["ASK"])
     print(first.final_output)
     again = [*first.to_input_list(), {"role": "user", "content": ENV["SUM"]}]

@@ -22,6 +22,7 @@ from ..quotas.prompt_bound import find_prompt_bound
 from ..quotas.usage_meter import MeteredTransport
 from ..requests.attempt import Attempt, make_attempt
 from ..requests.errors import SHUTDOWN, add_response_headers, describe_reason, write_error
+from ..requests.kept_answers import AnswerKeeper
 from ..requests.kept_items import KeptItemRecorder
 from ..requests.routed_request import RoutedRequest
 from ..requests.stored_ids import GivenIdRecorder, name_home
@@ -177,8 +178,16 @@ class _Delivery:
         home = name_home(attempt.entry) if attempt.path.keeps_ids else None
         self._given_ids = GivenIdRecorder(gateway, routed, exchange, home=home)
         client = routed.call.requester.id
-        self._kept_items = KeptItemRecorder(routed.service, routed.parsed, client)
         self._filter = KeyFilter(list_keys(exchange.http))
+        self._keeper = AnswerKeeper(
+            gateway,
+            routed,
+            KeyFilter(list_keys(exchange.http)),
+            home=name_home(attempt.entry) if attempt.path.stores else "",
+        )
+        self._kept_items: KeptItemRecorder | AnswerKeeper = self._keeper
+        if not self._keeper.is_active:
+            self._kept_items = KeptItemRecorder(routed.service, routed.parsed, client)
         self._adjustments: list[str] = []
         self._entries: Mapping[str, bytes] = {}
         self._remembered: Mapping[str, bytes] = attempt.remembered
@@ -378,9 +387,13 @@ class _Delivery:
             items = {**of_answer, **items}  # of equal answers, the first is kept
         if routed.conversation is not None:
             items |= routed.conversation.list_changes(self.attempt.entry)
-        self._entries = {**items, **self._kept_items.list_entries(self._find_prompt)}
+        self._entries = items
+        if isinstance(self._kept_items, KeptItemRecorder):
+            self._entries = {**items, **self._kept_items.list_entries(self._find_prompt)}
         await self.remember()
         self.record.settle()
+        # It is sent in the same write, and waited for: the client may name the answer at once.
+        await self._keeper.save(self._find_prompt)
         self.gateway.shared.flush()
 
     async def remember(self) -> None:

@@ -15,6 +15,7 @@ from ...extras import install_hint
 from ..hooks.loader import check_hooks
 from .model import REFERENCES, GatewayConfig
 from .reader import check_exposure, check_sharing, locate
+from .responses_section import STORES
 from .routing import Routing
 from .secrets import (
     find_provider_url,
@@ -36,6 +37,8 @@ def _check_extras(config: GatewayConfig, _routing: Routing) -> None:
         needed["psycopg"] = "a ledger in PostgreSQL"
     if config.sign_in is not None:
         needed |= dict.fromkeys(("authlib", "joserfc"), "signing in to the console")
+    if config.responses.store not in STORES:
+        needed["psycopg"] = "a store of answers in PostgreSQL"
     for module, what in needed.items():
         if find_spec(module) is None:
             message = f"{what} needs {module}; {install_hint('gateway')}"

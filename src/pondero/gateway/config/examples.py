@@ -77,5 +77,10 @@ EXAMPLES: Mapping[str, str] = {
     "label": 'label = "Example Login"',
     "session_seconds": "session_seconds = 28800",
     "accept_plain_envelopes": 'accept_plain_envelopes = "local", "always" or "never"',
+    "store": 'store = "state", "sqlite", "off" or "postgresql://host/name"',
+    "bytes": "bytes = 268435456",
+    "answer_bytes": "answer_bytes = 33554432",
+    "background": "background = 100",
+    "background_per_key": "background_per_key = 20",
 }
 """By the name of the setting."""

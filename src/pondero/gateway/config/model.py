@@ -238,6 +238,25 @@ class ServerConfig(Struct, frozen=True, forbid_unknown_fields=True):
     accept_plain_envelopes: Literal["local", "always", "never"] = "local"
 
 
+class ResponsesConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where the gateway keeps the answers of the Responses API, and how many and how long.
+
+    ``store``: "state" (memory or Redis, as ``[server] state`` says), "sqlite", a PostgreSQL
+    address or a reference to one, or "off". Entries without use for ``seconds`` are
+    deleted, and the oldest if all have more than ``bytes``; an answer of more than
+    ``answer_bytes`` is not kept.
+    ``background``: how many answers a process works on for clients that fetch them later,
+    ``background_per_key`` how many of them for one key.
+    """
+
+    store: str = "state"
+    seconds: Annotated[float, Meta(ge=1, le=10 * 365 * 86_400)] = 30 * 86_400
+    bytes: Count = 256 * _MIB
+    answer_bytes: Count = 32 * _MIB
+    background: Annotated[int, Meta(ge=0, le=10_000)] = 100
+    background_per_key: Annotated[int, Meta(ge=0, le=10_000)] = 20
+
+
 class AlertsConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Where alerts are sent, and from which shares on there is one.
 
@@ -308,6 +327,7 @@ class GatewayConfig(Struct, frozen=True):
     private: bool = False
     rules: tuple[PurposeRule, ...] = ()
     alerts: AlertsConfig = AlertsConfig()
+    responses: ResponsesConfig = ResponsesConfig()
     endpoints: tuple[EndpointRoute, ...] = ()
     deployments: tuple[Deployment, ...] = ()
     sign_in: SignInConfig | None = None

@@ -21,6 +21,7 @@ from .model import (
     GatewayRoute,
     ProviderOverride,
 )
+from .responses_section import read_responses
 from .route_section import read_routes, read_rules
 from .rows import ConfigRows
 from .secrets import read_envelope_secrets
@@ -63,7 +64,7 @@ def reload_config(config: GatewayConfig, lookup: Lookup, *, offline: bool = Fals
         envelope_secret=again.server.envelope_secret,
         accept_plain_envelopes=again.server.accept_plain_envelopes,
     )
-    again = replace(again, server=server, private=config.private)
+    again = replace(again, server=server, responses=config.responses, private=config.private)
     check_exposure(again)
     if config.keys and not again.keys:  # a file cut off in the middle may still be valid
         message = (
@@ -148,8 +149,8 @@ _SIGNERS = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE")  # where botocore finds the sign
 
 
 _SECTIONS = (
-    *("server", "route", "rule", "alerts", "provider", "deployment", "key", "group", "endpoint"),
-    *("hook", "sign_in"),
+    *("server", "responses", "route", "rule", "alerts", "provider", "deployment", "key", "group"),
+    *("endpoint", "hook", "sign_in"),
 )
 
 
@@ -161,6 +162,7 @@ def _read(rows: ConfigRows, path: Path) -> GatewayConfig:
     keys = read_keys(rows, routes)
     return GatewayConfig(
         server=read_server(rows),
+        responses=read_responses(rows),
         routes=routes,
         deployments=rows.deployments,
         rules=read_rules(rows, routes),

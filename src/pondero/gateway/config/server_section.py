@@ -19,8 +19,8 @@ def read_server(rows: ConfigRows) -> ServerConfig:
     secret = row.get("envelope_secret")
     row = {**row, "envelope_secret": [secret]} if isinstance(secret, str) else row
     server = rows.build(row, ServerConfig, ("server",))
-    _check_store(rows, "state", server.state, ("memory",), STATES)
-    _check_store(rows, "ledger", server.ledger, ("sqlite", "off"), LEDGERS)
+    check_store(rows, ("server", "state"), server.state, ("memory",), STATES)
+    check_store(rows, ("server", "ledger"), server.ledger, ("sqlite", "off"), LEDGERS)
     if not all(each.startswith(REFERENCES) for each in server.envelope_secret):
         cure = f"write {EXAMPLES['envelope_secret']}"
         place = ("server", "envelope_secret")
@@ -28,24 +28,26 @@ def read_server(rows: ConfigRows) -> ServerConfig:
     return server
 
 
-def _check_store(
-    rows: ConfigRows, name: str, said: str, words: tuple[str, ...], schemes: tuple[str, ...]
+def check_store(
+    rows: ConfigRows, place: Place, said: str, words: tuple[str, ...], schemes: tuple[str, ...]
 ) -> None:
+    """Raise BadConfig for a setting that is no word, no address of such a scheme, no reference."""
+    name = str(place[-1])
     if said in words or said.startswith(REFERENCES):
         return
     try:
         parts = urlsplit(said)
     except ValueError:
         cure = f"write {EXAMPLES[name]}"
-        raise rows.error(("server", name), f"invalid {name}", cure) from None
+        raise rows.error(place, f"invalid {name}", cure) from None
     if parts.password:
         raise rows.error(
-            ("server", name),
+            place,
             "this address contains a password",
             f'write {name} = "env:NAME" and put the address into that variable',
         )
     if parts.scheme not in schemes:
-        raise rows.error(("server", name), f"invalid {name} {said!r}", f"write {EXAMPLES[name]}")
+        raise rows.error(place, f"invalid {name} {said!r}", f"write {EXAMPLES[name]}")
 
 
 def read_alerts(rows: ConfigRows) -> AlertsConfig:

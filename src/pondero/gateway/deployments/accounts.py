@@ -111,6 +111,8 @@ class Accounts:
         counter: UsageCounter,
     ) -> list[ModelTurn]:
         """Return the models in the order to ask them, deployments of the same one together."""
+        if conversation is not None and conversation.is_stored:
+            balance = "sticky"
         groups: dict[tuple[str, str], list[ModelEntry]] = {}
         for entry in entries:
             groups.setdefault((entry.provider.name, entry.model), []).append(entry)

@@ -31,10 +31,14 @@ _BEGINNING = 65_536  # characters of each text of a first question
 
 
 class Conversation(Struct, frozen=True):
-    """A conversation: the keys of its homes by provider, and the homes that are known."""
+    """A conversation: the keys of its homes by provider, and the homes that are known.
+
+    ``is_stored``: its home has an answer that it names by id, so it stays there if it can.
+    """
 
     keys: Mapping[str, str]
     homes: Mapping[str, str] = {}
+    is_stored: bool = False
 
     def find_home(self, entry: ModelEntry) -> str | None:
         """Return the deployment of this model's provider on which it is at home, if it has one."""
@@ -45,7 +49,16 @@ class Conversation(Struct, frozen=True):
         homes = {
             provider: found[key].decode() for provider, key in self.keys.items() if key in found
         }
-        return Conversation(self.keys, homes) if homes else self
+        if not homes or self.is_stored:
+            return self
+        return Conversation(self.keys, {**self.homes, **homes})
+
+    def with_home(self, entry: ModelEntry) -> "Conversation":
+        """Return it at home on the deployment of this model, which has what it names by id."""
+        if not entry.deployment:
+            return self
+        homes = {**self.homes, entry.provider.name: entry.deployment}
+        return Conversation(self.keys, homes, is_stored=True)
 
     def with_last(self, messages: Sequence[Message]) -> "Conversation":
         """Return it with the deployment that gave the last answer, if the state has no home."""

@@ -26,15 +26,21 @@ def stay_at_home(
     entries = {name: entry for name in set(homes.values()) if (entry := _find(gateway, name))}
     makers = {id: entries[name] for id, name in homes.items() if name in entries}
     messages = tuple(_name_maker(each, makers) for each in routed.request.messages)
-    needed = {each.id for each in routed.stored.named if _needs_home(each)}
+    # What the gateway keeps itself can be sent to another account, in whole.
+    named = [each for each in routed.stored.named if each.id not in routed.stored.known]
+    needed = {each.id for each in named if _needs_home(each)}
     pinned = {makers[id].deployment for id in needed if id in makers}
     resolved = routed.resolved
     if len(pinned) == 1:
         (name,) = pinned
         kept = tuple(entry for entry in resolved.entries if entry.deployment == name)
         resolved = replace(resolved, entries=kept) if kept else resolved
+    conversation = routed.conversation
+    if conversation is not None:
+        for id in routed.stored.known & makers.keys():
+            conversation = conversation.with_home(makers[id])
     request = replace(routed.request, messages=messages)
-    return replace(routed, request=request, resolved=resolved)
+    return replace(routed, request=request, resolved=resolved, conversation=conversation)
 
 
 def _find(gateway: GatewayContext, name: str) -> ModelEntry | None:

@@ -10,6 +10,8 @@ from time import monotonic
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+
 from ...errors import MissingExtra, StoreError
 from ...extras import install_hint
 from ...store import Database, Schema, data_folder, redact_secrets, register_secret
@@ -113,8 +115,11 @@ class LedgerDatabase(Protocol):
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query; raises StoreError."""
 
-    def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Run a statement for each row, all or none; raises StoreError."""
+    def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> int:
+        """Run a statement for each row, all or none; return how many rows it changed.
+
+        Raises StoreError.
+        """
 
     def close(self) -> None:
         """Close it; may be called twice."""
@@ -123,8 +128,9 @@ class LedgerDatabase(Protocol):
 class SqliteDatabase:
     """A local file; several processes may write to it."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, schema: Schema | None = None) -> None:
         self._path = path
+        self._schema = schema or SCHEMA
         self._lock = RLock()
         self._opened: Database | None = None
 
@@ -132,10 +138,10 @@ class SqliteDatabase:
         """Return the rows of a query."""
         return self._database().rows(sql, values)
 
-    def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Run a statement for each row."""
+    def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> int:
+        """Run a statement for each row; return how many rows it changed."""
         with self._database().transaction() as connection:
-            connection.executemany(sql, rows)
+            return connection.executemany(sql, rows).rowcount
 
     def close(self) -> None:
         """Close the file."""
@@ -147,7 +153,7 @@ class SqliteDatabase:
     def _database(self) -> Database:
         with self._lock:
             if self._opened is None:
-                self._opened = Database(self._path, SCHEMA)
+                self._opened = Database(self._path, self._schema)
             return self._opened
 
 
@@ -157,14 +163,22 @@ class PostgresDatabase:
     Every use has a deadline, also if the server hangs without closing its socket.
     """
 
-    def __init__(self, address: str) -> None:
+    def __init__(
+        self,
+        address: str,
+        schema: Schema | None = None,
+        *,
+        form: str = "pondero_form",
+        what: str = "the ledger",
+    ) -> None:
         try:
             import psycopg  # noqa: F401, PLC0415 - an extra
         except ImportError:
-            message = f"a ledger in PostgreSQL needs psycopg; {install_hint('gateway')}"
+            message = f"{what} in PostgreSQL needs psycopg; {install_hint('gateway')}"
             raise MissingExtra(message) from None
-        self._reads = _PostgresLink(address, READING)
-        self._writes = _PostgresLink(address, WRITING)
+        tables = _Tables(schema or SCHEMA, form, what)
+        self._reads = _PostgresLink(address, READING, tables)
+        self._writes = _PostgresLink(address, WRITING, tables)
         if password := urlsplit(address).password:
             register_secret(password)
 
@@ -174,15 +188,28 @@ class PostgresDatabase:
             found: list[tuple[Any, ...]] = connection.execute(_postgres_sql(sql), values).fetchall()
             return found
 
-    def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Run a statement for each row."""
+    def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> int:
+        """Run a statement for each row; return how many rows it changed."""
         with self._writes.transaction() as connection:
-            connection.cursor().executemany(_postgres_sql(sql), rows)
+            cursor = connection.cursor()
+            cursor.executemany(_postgres_sql(sql), rows)
+            return int(cursor.rowcount)
 
     def close(self) -> None:
         """Close the connections."""
         self._reads.close()
         self._writes.close()
+
+
+class _Tables(Struct, frozen=True):
+    """What is in a database: the tables, the table with their version, and a name for errors."""
+
+    schema: Schema
+    form: str
+    what: str
+
+
+_LEDGER = _Tables(SCHEMA, "pondero_form", "the ledger")
 
 
 class _PostgresLink:
@@ -191,9 +218,10 @@ class _PostgresLink:
     After an error it fails at once for a moment, so that callers do not queue for a hung server.
     """
 
-    def __init__(self, address: str, seconds: float) -> None:
+    def __init__(self, address: str, seconds: float, tables: _Tables) -> None:
         self._address = address
         self._seconds = seconds
+        self._tables = tables
         self._lock = Lock()
         self._connection: Any = None
         self._failed: tuple[float, str] = (0.0, "")
@@ -205,7 +233,7 @@ class _PostgresLink:
 
         deadline = monotonic() + self._seconds
         if not self._lock.acquire(timeout=self._seconds):
-            raise StoreError("the ledger in PostgreSQL is busy: others wait for it")
+            raise StoreError(f"{self._tables.what} in PostgreSQL is busy: others wait for it")
         try:
             until, message = self._failed
             if monotonic() < until:
@@ -219,7 +247,7 @@ class _PostgresLink:
         except psycopg.Error as error:
             self._drop()
             reason = str(error).strip().partition("\n")[0] or type(error).__name__
-            message = f"the ledger in PostgreSQL failed: {redact_secrets(reason)}"
+            message = f"{self._tables.what} in PostgreSQL failed: {redact_secrets(reason)}"
             self._failed = (monotonic() + _REST, message)
             raise StoreError(message) from None
         finally:
@@ -249,7 +277,7 @@ class _PostgresLink:
         )
         connection.deadline = deadline
         try:
-            _migrate(connection)
+            _migrate(connection, self._tables)
         except BaseException:
             connection.close()
             raise
@@ -288,31 +316,32 @@ def _connection_class() -> Any:
     return TimedConnection
 
 
-def _migrate(connection: Any) -> None:
+def _migrate(connection: Any, tables: _Tables = _LEDGER) -> None:
     """Update the tables; the lock lets one of several starting processes do it."""
-    if _find_version(connection) == SCHEMA.version:
+    schema, form = tables.schema, tables.form
+    if _find_version(connection, form) == schema.version:
         return  # also a server that lets us only read has the tables
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-        connection.execute("CREATE TABLE IF NOT EXISTS pondero_form (version BIGINT NOT NULL)")
-        found = connection.execute("SELECT max(version) FROM pondero_form").fetchone()[0] or 0
-        if found > SCHEMA.version:
+        connection.execute(f"CREATE TABLE IF NOT EXISTS {form} (version BIGINT NOT NULL)")
+        found = connection.execute(f"SELECT max(version) FROM {form}").fetchone()[0] or 0  # noqa: S608 - a name of ours
+        if found > schema.version:
             message = (
-                f"the ledger was written by a newer pondero (form {found}; this one reads "
-                f"{SCHEMA.version}); update pondero, or name another database"
+                f"{tables.what} was written by a newer pondero (form {found}; this one reads "
+                f"{schema.version}); update pondero, or name another database"
             )
             raise StoreError(message)
-        for number, steps in enumerate(SCHEMA.migrations[found:], found + 1):
+        for number, steps in enumerate(schema.migrations[found:], found + 1):
             for step in steps:
                 connection.execute(step)
-            connection.execute("INSERT INTO pondero_form VALUES (%s)", (number,))
+            connection.execute(f"INSERT INTO {form} VALUES (%s)", (number,))  # noqa: S608 - a name of ours
 
 
-def _find_version(connection: Any) -> int:
+def _find_version(connection: Any, form: str) -> int:
     """Return the version of the tables; 0 if there are none."""
-    if connection.execute("SELECT to_regclass('pondero_form')").fetchone()[0] is None:
+    if connection.execute("SELECT to_regclass(%s)", (form,)).fetchone()[0] is None:
         return 0
-    return connection.execute("SELECT max(version) FROM pondero_form").fetchone()[0] or 0
+    return connection.execute(f"SELECT max(version) FROM {form}").fetchone()[0] or 0  # noqa: S608 - a name of ours
 
 
 def _postgres_sql(sql: str) -> str:

@@ -16,11 +16,10 @@ from ...catalog import Provider
 from ...dialects import AnswerUsage, Endpoint
 from ...errors import PermissionDenied
 from ...store import price_usage
-from ..config.model import GatewayKey, GatewayRoute
 from ..requests.routed_request import UNKNOWN_OUTPUT
 from ..server.context import GatewayContext
 from .admission import Admission, make_quota_error, make_use
-from .quota import BILLION, Quota, QuotaUse, Unit, find_quotas
+from .quota import BILLION, Quota, QuotaUse, Unit
 from .usage_meter import Figures, UsageMeter
 
 _MOST_TIMES = 1 << 20  # of a factor that a client made up
@@ -123,13 +122,11 @@ async def admit_endpoint(
     gateway: GatewayContext,
     id: str,
     *,
-    key: GatewayKey | None,
-    route: GatewayRoute | None,
+    quotas: Sequence[Quota],
     endpoint: Endpoint,
     call: EndpointCall,
 ) -> Admission:
     """Reserve the most that a request can use; raises RateLimited, QuotaSpent, PermissionDenied."""
-    quotas = find_quotas(key, route)
     if not quotas:
         return Admission(gateway, id, ())
     amounts = _find_amounts(endpoint, call, {quota.unit for quota in quotas})

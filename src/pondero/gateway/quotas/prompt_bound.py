@@ -5,7 +5,7 @@ from ...catalog import ModelEntry
 from ...dialects import get_dialect
 from ...exchange import CHARACTERS, estimate_json, estimate_most
 from ...framing import parse_json_or_none
-from ..requests.routed_request import RoutedRequest
+from ..requests.routed_request import RoutedRequest, address_history, is_at_home
 from .hosted_tools import find_context
 from .media_bound import measure_media
 
@@ -15,11 +15,18 @@ _SHORT_BODY = 4_096
 
 def find_prompt_bound(routed: RoutedRequest, entry: ModelEntry) -> int:
     """Return the most tokens of the prompt; what is not known may fill the window."""
+    routed = address_history(routed, entry)
     estimated = estimate_most(routed.request)
-    if entry.provider.dialect == routed.call.client_dialect:
-        estimated = max(estimated, _estimate_body(routed.call.http.body, estimated))
     media = _find_media(routed, entry)
     stored = _find_stored(routed, entry)
+    if entry.provider.dialect == routed.call.client_dialect:
+        body = routed.call.http.body
+        if routed.stored.homes is not None and is_at_home(routed, entry):
+            # The request has its past here, the body has not: what is stored counts once.
+            estimated = max(estimated, estimate_json(parse_json_or_none(body)) + (stored or 0))
+            stored = None if stored is None else 0
+        else:
+            estimated = max(estimated, _estimate_body(body, estimated))
     if media is None or stored is None or _names_unseen(routed, entry):
         return max(estimated, find_context(entry))
     if not media and not stored:
@@ -71,7 +78,7 @@ def _find_stored(routed: RoutedRequest, entry: ModelEntry) -> int | None:
     """Return the most tokens of stored items and answers that the service adds; None if unknown."""
     if entry.provider.dialect != routed.call.client_dialect:
         return 0  # the items that references mean were put in their places
-    return routed.stored.tokens
+    return routed.stored.tokens if is_at_home(routed, entry) else routed.stored.sent_tokens
 
 
 def _names_unseen(routed: RoutedRequest, entry: ModelEntry) -> bool:

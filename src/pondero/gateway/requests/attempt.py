@@ -25,7 +25,7 @@ from ..state.answer_cache import CachedAnswer
 from .other_models import leave_out_askers
 from .passthrough import Passthrough, can_pass_through, readdress_request
 from .portability import passes_answer
-from .routed_request import ModelTarget, RoutedRequest, find_usual_limit
+from .routed_request import ModelTarget, RoutedRequest, address_history, find_usual_limit
 from .translation import Translation, translate_for_own_answer, translate_request
 
 
@@ -72,16 +72,18 @@ class AnswerConverter(Protocol):
 class Path(Struct, frozen=True):
     """How a request reaches a model and its answer returns; ``name`` is written to records.
 
-    ``keeps_ids``: the ids in the answer are the service's own.
+    ``keeps_ids``: the ids in the answer are the service's own. ``stores``: the service stores the
+    answer as the client asked.
     """
 
     name: str
     build: Callable[[GatewayContext, RoutedRequest, ModelTarget], Exchange]
     convert: Callable[[RoutedRequest, Exchange, AsyncTransport], AnswerConverter]
     keeps_ids: bool = True
+    stores: bool = False
 
 
-PASSTHROUGH = Path("passed", readdress_request, Passthrough)
+PASSTHROUGH = Path("passed", readdress_request, Passthrough, stores=True)
 """Both sides speak one dialect: the bytes stay, but for the level and the model's name."""
 OWN_ANSWER = Path("fitted", translate_for_own_answer, Passthrough)
 """One dialect, and a request that must change: written from canon, but the answer's bytes stay."""
@@ -107,6 +109,7 @@ def make_attempt(
     gateway: GatewayContext, routed: RoutedRequest, entry: ModelEntry, turn: ModelTurn | None = None
 ) -> Attempt:
     """Return the request to one model; raises UsageError if the model cannot be asked so."""
+    routed = address_history(routed, entry)
     level, plan = plan_attempt(routed, entry)
     if routed.is_lowered:
         plan = replace(plan, adjustments=(*plan.adjustments, _note_limit(routed)))
@@ -129,8 +132,8 @@ def make_attempt(
 
 
 def _choose_path(routed: RoutedRequest, target: ModelTarget) -> Path:
-    if routed.writes_answer:
-        return TRANSLATION
+    if routed.writes_answer or routed.is_background:
+        return TRANSLATION  # of an answer in the background, the id is known before it is asked for
     if can_pass_through(routed, target):
         return PASSTHROUGH
     return OWN_ANSWER if passes_answer(routed, target.entry) else TRANSLATION

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from ...dialects import EndpointMatch
 from ...errors import PermissionDenied
 from ..config.model import GatewayKey, GatewayRoute
+from ..quotas.quota import Holder
+from ..server.context import Requester
 from .endpoint_content import EndpointContent
 
 
@@ -26,28 +28,28 @@ def check_listed(match: EndpointMatch, key: GatewayKey | None) -> None:
 def check_rules(
     match: EndpointMatch,
     content: EndpointContent | None,
-    key: GatewayKey | None,
+    requester: Requester,
     *,
     route: GatewayRoute | None,
     routes: Iterable[GatewayRoute],
 ) -> None:
-    """Raise PermissionDenied if rules of the key or of a route could not hold here.
+    """Raise PermissionDenied if rules of the key, its group or a route could not hold here.
 
     ``routes`` are all: a request without a model may be for the models of any. ``content`` is None
     before it is read.
     """
-    endpoint = match.endpoint
+    endpoint, key = match.endpoint, requester.key
     if key is not None and key.endpoints is not None and endpoint.name in key.endpoints:
         return
     has_model = bool(endpoint.model)
     own = [route] if route is not None else []
     asked = own if has_model else list(routes)
     if endpoint.carries or _is_request_file(match, content):
-        for holder, rule in _iter_rules(key, asked, models=not has_model):
+        for holder, rule in _iter_rules(requester, asked, models=not has_model):
             if endpoint.lines is None or rule not in ("level rules", "models"):
                 raise _make_closure(match, holder, rule, "could hold a conversation that passes")
     if endpoint.counts == "answer":
-        for holder, rule in _iter_rules(key, own, models=False):
+        for holder, rule in _iter_rules(requester, own, models=False):
             if rule == "a budget":
                 raise _make_closure(match, holder, rule, "has a use that is not known before")
 
@@ -61,14 +63,17 @@ def _is_request_file(match: EndpointMatch, content: EndpointContent | None) -> b
 
 
 def _iter_rules(
-    key: GatewayKey | None, routes: Iterable[GatewayRoute], *, models: bool
+    requester: Requester, routes: Iterable[GatewayRoute], *, models: bool
 ) -> Iterator[tuple[str, str]]:
     """Yield who has a rule, and what kind it is."""
+    key, group = requester.key, requester.group
     if key is not None and models and key.models:
         yield f"the key {key.name!r}", "models"
-    named: list[tuple[str, GatewayKey | GatewayRoute]] = []
+    named: list[tuple[str, Holder]] = []
     if key is not None:
         named.append((f"the key {key.name!r}", key))
+    if group is not None:
+        named.append((f"the group {group.name!r}", group))
     named += [(f"the route {route.match!r}", route) for route in routes]
     for holder, row in named:
         if row.thinking.binds:

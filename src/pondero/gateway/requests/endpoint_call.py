@@ -19,6 +19,7 @@ from ..answers.key_filter import KeyFilter
 from ..answers.response_writer import ResponseWriter
 from ..observability.request_record import RequestRecord
 from ..quotas.endpoint_use import EndpointCall, EndpointMeter, admit_endpoint, find_most
+from ..quotas.quota import find_quotas
 from ..server.arrival import Arrival
 from ..server.context import GatewayContext, Requester
 from .batch_lines import dial_lines
@@ -109,7 +110,7 @@ class EndpointExchange:
         gateway, match, key = self._gateway, self._match, self._requester.key
         check_listed(match, key)
         server, routes = gateway.config.server, gateway.config.routes
-        check_rules(match, None, key, route=None, routes=routes)
+        check_rules(match, None, self._requester, route=None, routes=routes)
         check_list(match, self._requester)
         content = self._content = await read_content(
             self._arrival, match, max_body=server.max_body, max_upload=server.max_upload
@@ -121,14 +122,15 @@ class EndpointExchange:
         targets = find_endpoint_targets(gateway, match, content.model, key=key, home=home)
         route = targets[0].route
         self.record.note(route=route.match if route is not None else None)
-        check_rules(match, content, key, route=route, routes=routes)
+        check_rules(match, content, self._requester, route=route, routes=routes)
         if match.endpoint.lines is not None:
             lines = match.endpoint.lines
             content.body, targets = await dial_lines(gateway, self._call, lines, content.body)
         most = find_most(match.endpoint, content.body, content.raw)
         first = EndpointCall(targets[0].provider, targets[0].model, most)
+        quotas = find_quotas(key, self._requester.group, route)
         admission = await admit_endpoint(
-            gateway, self._arrival.id, key=key, route=route, endpoint=match.endpoint, call=first
+            gateway, self._arrival.id, quotas=quotas, endpoint=match.endpoint, call=first
         )
         self.record.admit(admission)
         await self._send_in_order(content, targets, most=first)

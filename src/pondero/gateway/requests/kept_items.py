@@ -13,11 +13,11 @@ import msgspec
 from msgspec import Raw, Struct, json
 
 from ...canon import HttpRequest, Json, get_decoder
-from ...dialects import GivenAnswer, ParsedRequest, Service, StoredId
+from ...dialects import Continuation, GivenAnswer, ParsedRequest, Service, StoredId
 from ..server.context import GatewayContext
 
 
-class _KeptItem(Struct, frozen=True):
+class KeptItem(Struct, frozen=True):
     """An item; ``hidden``: the most tokens of it that it does not show, None if unlimited."""
 
     item: Raw
@@ -25,7 +25,7 @@ class _KeptItem(Struct, frozen=True):
     hidden: int | None
 
 
-_KEPT_ITEM = get_decoder(_KeptItem)
+_KEPT_ITEM = get_decoder(KeptItem)
 _SIZE = get_decoder(int)
 
 
@@ -34,11 +34,23 @@ class StoredContent(Struct, frozen=True):
 
     ``tokens``: the most of stored items and answers that the service adds to it; None if that is
     not known here.
+
+    If the gateway keeps answers: ``own`` is the request as it is passed on to a service that has
+    them too. ``said``: what it says of stored answers. ``before``: the names of the records with
+    its past. ``known``: the ids of ``named`` that are kept. ``homes``: the providers that store
+    them too ("": none does), None if it names nothing that is kept. ``sent_tokens``: as
+    ``tokens``, of ``http`` itself.
     """
 
     http: HttpRequest
     tokens: int | None
     named: tuple[StoredId, ...] = ()
+    own: HttpRequest | None = None
+    said: Continuation | None = None
+    before: tuple[str, ...] = ()
+    known: frozenset[str] = frozenset()
+    homes: frozenset[str] | None = None
+    sent_tokens: int | None = 0
 
 
 async def resolve_stored(
@@ -58,7 +70,7 @@ async def resolve_stored(
     sizes = {id: _SIZE.decode(found[key]) for key, id in answers.items() if key in found}
     references = {each.id for each in named if _is_reference(each)}
     known = {id: json.decode(kept[id].item) for id in references & kept.keys()}
-    answered, hidden = _sum_answers(named, sizes), _sum_hidden(named, kept)
+    answered, hidden = _sum_answers(named, sizes), sum_hidden(named, kept)
     tokens = None if answered is None or hidden is None else answered + hidden
     return StoredContent(stores.put_items(http, known) if known else http, tokens, named)
 
@@ -67,7 +79,7 @@ def _is_reference(named: StoredId) -> bool:
     return named.is_item and not named.may_be_dropped
 
 
-def _read_item(data: bytes | None) -> _KeptItem | None:
+def _read_item(data: bytes | None) -> KeptItem | None:
     try:
         return None if data is None else _KEPT_ITEM.decode(data)
     except msgspec.DecodeError:  # kept by an earlier version
@@ -85,7 +97,7 @@ def _sum_answers(named: Iterable[StoredId], sizes: Mapping[str, int]) -> int | N
     return total
 
 
-def _sum_hidden(named: Iterable[StoredId], kept: Mapping[str, _KeptItem]) -> int | None:
+def sum_hidden(named: Iterable[StoredId], kept: Mapping[str, KeptItem]) -> int | None:
     """Return what named items do not show; those of one answer have no more than the answer."""
     hidden: dict[str, int] = {}
     for id, count in Counter(each.id for each in named if each.is_item).items():
@@ -126,7 +138,7 @@ class KeptItemRecorder:
             return {}
         entries = {
             _make_key("item", id, self._client): json.encode(
-                _KeptItem(Raw(item), answer.id or id, answer.hidden.get(id))
+                KeptItem(Raw(item), answer.id or id, answer.hidden.get(id))
             )
             for id, item in answer.items.items()
         }

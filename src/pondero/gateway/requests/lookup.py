@@ -6,9 +6,10 @@ that this process does not know, and the reservation under its quotas. What else
 read belongs here too: begin it before the first ``await`` of ``_look_up``.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ...canon import Json
 from ...catalog import ModelEntry
@@ -28,7 +29,13 @@ from ..server.context import GatewayContext
 from .attempt import make_attempt
 from .hooked_request import show_to_hooks
 from .requester import RequesterCheck
-from .routed_request import ClientRequest, RoutedRequest, parse_locally, read_history
+from .routed_request import (
+    ClientRequest,
+    RoutedRequest,
+    address_history,
+    parse_locally,
+    read_history,
+)
 from .stored_ids import begin_owners, check_stored_ids
 
 
@@ -52,8 +59,9 @@ class AdmittedRequest(Struct, frozen=True):
         ready = self.ready
         if ready is not None and ready.entry is turn.entry and ready.routed is self.routed:
             return ready.window
-        attempt = make_attempt(gateway, self.routed, turn.entry, turn)
-        return begin_level_window(gateway, self.routed, attempt)
+        aimed = address_history(self.routed, turn.entry)
+        attempt = make_attempt(gateway, aimed, turn.entry, turn)
+        return begin_level_window(gateway, aimed, attempt)
 
 
 async def look_up(
@@ -91,6 +99,7 @@ async def _look_up(
     unread = routed.unread.keys if routed.unread is not None else ()
     ready = _make_ready(gateway, plan.routed)
     check.begin()
+    homes = _begin_homes(gateway, routed)
     history = gateway.memory.begin(unread) if unread else None
     full = await reserve(gateway, plan, unread=unread)
     try:
@@ -104,11 +113,13 @@ async def _look_up(
             restored = await read_history(gateway, routed, found)
             again = admit if full is not None else admit_restored
             admitted = await again(gateway, restored)
+        request, admission = admitted
+        request = await _find_homes(request, homes)
     except BaseException:
         if full is None:
             Admission(gateway, plan.routed.call.id, plan.uses).release()
         raise
-    return AdmittedRequest(*admitted, ready)
+    return AdmittedRequest(request, admission, ready)
 
 
 async def _look_up_in_turn(
@@ -116,6 +127,7 @@ async def _look_up_in_turn(
 ) -> AdmittedRequest:
     """Read first and reserve then: hooks see whole requests, and may change what is reserved."""
     check.begin()
+    homes = _begin_homes(gateway, routed)
     unread = routed.unread
     history = gateway.memory.begin(unread.keys) if unread is not None else None
     await check.finish()
@@ -123,12 +135,30 @@ async def _look_up_in_turn(
         found = await history
         found |= await _read_again(gateway, routed, found)
         routed = await read_history(gateway, routed, found)
+    routed = await _find_homes(routed, homes)
     routed = await check_stored_ids(gateway, routed)
     if gateway.hooks:
         routed = await show_to_hooks(gateway, routed)
         if routed.hooked is not None and routed.hooked.answer is not None:
             return AdmittedRequest(routed, Admission(gateway, routed.call.id, ()))
     return AdmittedRequest(*await admit(gateway, routed))
+
+
+def _begin_homes(
+    gateway: GatewayContext, routed: RoutedRequest
+) -> Awaitable[dict[str, bytes]] | None:
+    """Begin to read on which deployments a conversation is at home: others may have moved it."""
+    if routed.conversation is None:
+        return None
+    return gateway.memory.begin(routed.conversation.keys.values(), latest=True)
+
+
+async def _find_homes(
+    routed: RoutedRequest, reading: Awaitable[dict[str, bytes]] | None
+) -> RoutedRequest:
+    if routed.conversation is None or reading is None:
+        return routed
+    return replace(routed, conversation=routed.conversation.with_found(await reading))
 
 
 async def _read_again(
@@ -155,8 +185,9 @@ def _make_ready(gateway: GatewayContext, routed: RoutedRequest) -> ReadyAttempt 
     entry = gateway.sort_models(routed.resolved.entries, routed.request.messages)[0]
     if not entry.takes_level_turns or not routed.turns:
         return None
+    aimed = address_history(routed, entry)
     try:
-        attempt = make_attempt(gateway, routed, entry)
+        attempt = make_attempt(gateway, aimed, entry)
     except PonderoError:  # it will be reported when it is that model's turn
         return None
-    return ReadyAttempt(routed, entry, begin_level_window(gateway, routed, attempt))
+    return ReadyAttempt(routed, entry, begin_level_window(gateway, aimed, attempt))

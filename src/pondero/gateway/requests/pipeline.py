@@ -19,12 +19,13 @@ from ..levels.level_window import finish_level_window
 from ..observability.request_record import RequestRecord
 from ..server.context import GatewayContext
 from ..state.breakers import REST
+from .background import begin_run, check_room, show_run
 from .errors import SHUTDOWN, add_response_headers, describe_reason, write_error
 from .long_bodies import give_way
 from .lookup import AdmittedRequest, look_up
 from .request_id import HEADER
 from .requester import AccessDenied, RequesterChange
-from .routed_request import ClientRequest, RoutedRequest
+from .routed_request import ClientRequest, RoutedRequest, address_history
 from .translation import make_reply_context
 
 
@@ -42,29 +43,73 @@ async def answer_request(
 async def _answer(gateway: GatewayContext, call: ClientRequest, writer: ResponseWriter) -> None:
     service = get_dialect(call.client_dialect).service()
     record = RequestRecord(gateway, call)
+    shown: Callable[[ResponseWriter], Awaitable[None]] | None = None
     try:
         found = await look_up(gateway, call, service, note=partial(_note_route, record))
-        if found.routed.hooked is not None and found.routed.hooked.answer is not None:
-            await deliver_own(gateway, found.routed, writer, record)
-            return
         record.admit(found.admission)
-        await _attempt_in_order(gateway, found, writer, record)
+        if found.routed.is_background:
+            check_room(gateway, call.requester)
+            work = partial(_answer_later, gateway, found, record)
+            run = await begin_run(gateway, found.routed, work)
+            shown = partial(show_run, gateway, found.routed, run)
+        else:
+            await _write_answer(gateway, found, writer, record)
     except (AccessDenied, RequesterChange):
         record.drop()
         raise
-    except (PonderoError, Rejected, RecursionError) as error:
+    except BaseException as error:
+        if not await _tell(error, call, service, writer, record):
+            raise
+    finally:
+        if shown is None:
+            record.finish()
+    if shown is not None:
+        await shown(writer)
+
+
+async def _write_answer(
+    gateway: GatewayContext, found: AdmittedRequest, writer: ResponseWriter, record: RequestRecord
+) -> None:
+    """Write the answer of a hook, or of the first model that gives one."""
+    if found.routed.hooked is not None and found.routed.hooked.answer is not None:
+        await deliver_own(gateway, found.routed, writer, record)
+    else:
+        await _attempt_in_order(gateway, found, writer, record)
+
+
+async def _answer_later(
+    gateway: GatewayContext, found: AdmittedRequest, record: RequestRecord, writer: ResponseWriter
+) -> None:
+    """Answer a conversation whose client does not wait for it."""
+    call, service = found.routed.call, found.routed.service
+    try:
+        await _write_answer(gateway, found, writer, record)
+    except BaseException as error:
+        if not await _tell(error, call, service, writer, record):
+            raise
+    finally:
+        record.finish()
+
+
+async def _tell(
+    error: BaseException,
+    call: ClientRequest,
+    service: Service[Json],
+    writer: ResponseWriter,
+    record: RequestRecord,
+) -> bool:
+    """Write and record an error; return whether that is all there is to do."""
+    if isinstance(error, PonderoError | Rejected | RecursionError):
         await _write_rejection(error, call, service, writer, record)
-    except CancelledError:
+        return True
+    if isinstance(error, CancelledError):
         if writer.left:
             record.note_left()
         else:
             await _write_shutdown(call, service, writer, record)
-        raise
-    except Exception as error:
+    elif isinstance(error, Exception):
         record.note(status=500, end="failed", reason=describe_reason(error))
-        raise
-    finally:
-        record.finish()
+    return False
 
 
 def _note_route(record: RequestRecord, routed: RoutedRequest) -> None:
@@ -137,7 +182,7 @@ async def _attempt(
         await give_way(routed.call.http.body)
         attempt = await finish_level_window(gateway, found.begin_window(gateway, turn))
         await give_way(routed.call.http.body)
-        await deliver(gateway, routed, attempt, writer, record)
+        await deliver(gateway, address_history(routed, entry), attempt, writer, record)
     except PonderoError as error:
         await _find_breaker_step(gateway, error)(breaker)
         await gateway.accounts.note_failure(entry, error)

@@ -111,7 +111,7 @@ class SocketExchange:
             await self._connect(content, target)
             await self._pass_messages(await self._accept())
             return
-        check_rules(match, content, key, route=None, routes=())
+        check_rules(match, content, self._requester, route=None, routes=())
         client = await self._opening.accept()
         first = await _receive_setup(client)
         content.model = _read_setup(first, match.endpoint)
@@ -135,13 +135,14 @@ class SocketExchange:
             provider=target.provider.name,
             model=target.model,
         )
-        check_rules(match, content, key, route=route, routes=gateway.config.routes)
+        check_rules(match, content, self._requester, route=route, routes=gateway.config.routes)
         call = EndpointCall(target.provider, target.model, None)
+        quotas = find_quotas(key, self._requester.group, route)
         admission = await admit_endpoint(
-            gateway, self._opening.id, key=key, route=route, endpoint=match.endpoint, call=call
+            gateway, self._opening.id, quotas=quotas, endpoint=match.endpoint, call=call
         )
         self.record.admit(admission)
-        self._quota = SocketQuota(gateway, self._opening.id, find_quotas(key, route))
+        self._quota = SocketQuota(gateway, self._opening.id, quotas)
         return target
 
     async def _connect(self, content: EndpointContent, target: EndpointTarget) -> None:

@@ -22,6 +22,9 @@ from ..signatures.envelope import ClientEnvelopes
 from ..signatures.known_answers import KnownAnswers
 from ..signatures.restore import cache_keys, restore_history
 from ..signatures.turns import ClientTurn, split_turns
+from ..state.kept_store import KeptStore
+from ..state.layered_store import LayeredStore
+from .kept_history import resolve_kept
 from .kept_items import StoredContent, resolve_stored
 from .known_turns import parse_known
 from .long_bodies import give_way
@@ -50,13 +53,14 @@ class ClientRequest(Struct, frozen=True, kw_only=True):
     """A request as it arrived, and who sent it.
 
     ``keys``: those among which this process found the requester, if the shared state may know more;
-    ``lookup`` checks it before anything is sent.
+    ``lookup`` checks it before anything is sent. ``local``: answers that its connection has.
     """
 
     id: str
     client_dialect: str
     http: HttpRequest
     requester: Requester
+    local: KeptStore | None = None
     keys: tuple[GatewayKey, ...] | None = None
 
 
@@ -146,6 +150,11 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
         requester = self.call.requester
         every = (self.resolved.route, requester.group, requester.key)
         return tuple([each for each in every if each is not None])
+
+    @property
+    def is_background(self) -> bool:
+        """Return whether the gateway itself works on the answer, which is fetched later."""
+        return self.stored.said is not None and self.stored.said.is_background
 
     @property
     def is_limited(self) -> bool:
@@ -279,12 +288,17 @@ async def parse_locally(
     is_wrapped = plain is not sent_http
     if is_wrapped:  # all that looks into the request sees what the service will get
         call = replace(call, http=plain)
-    stored = await resolve_stored(gateway, call.http, service, client=call.requester.id)
+    stored = await _resolve(gateway, call, service)
+    if stored.own is not None:
+        call = replace(call, http=stored.own)
     http = stored.http
     if is_wrapped or gateway.hooks:  # a hook may change what it is shown, so it gets its own
         parsed = service.parse(sent_http if is_wrapped else http)
     else:
         parsed = parse_known(gateway.conversations, service, http, client=call.requester.id)
+    if stored.said is not None and service.kept_responses is not None:
+        context = service.kept_responses.note(parsed.context, stored.said)
+        parsed = replace(parsed, context=context)
     await give_way(http.body)
     resolved = route(gateway, call, parsed)
     purpose = recognise_purpose(call.http, parsed.request)
@@ -295,7 +309,10 @@ async def parse_locally(
     conversation = find_conversation(
         call.http, parsed.request, service, client=call.requester.id, entries=resolved.entries
     )
-    past = await restore(gateway, replace(call, http=http), sent, conversation=conversation)
+    if conversation is not None:
+        known = gateway.memory.find_known(conversation.keys.values())
+        conversation = conversation.with_found(known)
+    past = await restore(gateway, replace(call, http=http), sent)
     request = as_functions(service, past.request, resolved.entries)  # now their makers are known
     routed = RoutedRequest(
         call=call,
@@ -311,12 +328,43 @@ async def parse_locally(
         is_wrapped=is_wrapped,
         purpose=purpose,
         unread=past.unread,
-        conversation=past.conversation,
+        conversation=conversation,
     )
     _check_presets(routed)
     if routed.is_limited:
         check_repeated(call.http.body, service.passthrough.hosted)
     return _leave_out_unknown(routed)
+
+
+def find_store(gateway: GatewayContext, call: ClientRequest) -> KeptStore | None:
+    """Return the store in which a client finds its answers; None if none are kept."""
+    return gateway.kept if call.local is None else LayeredStore(call.local, gateway.kept)
+
+
+async def _resolve(
+    gateway: GatewayContext, call: ClientRequest, service: Service[Json]
+) -> StoredContent:
+    client, store = call.requester.id, find_store(gateway, call)
+    if store is None or service.kept_responses is None:
+        return await resolve_stored(gateway, call.http, service, client=client)
+    return await resolve_kept(store, call.http, service, client=client)
+
+
+def is_at_home(routed: RoutedRequest, entry: ModelEntry) -> bool:
+    """Return whether a model's service stores all that a request names by its id."""
+    homes = routed.stored.homes
+    if homes is None:
+        return True
+    own = entry.provider.exact and entry.provider.dialect == routed.call.client_dialect
+    return own and homes == {entry.deployment or entry.provider.name}
+
+
+def address_history(routed: RoutedRequest, entry: ModelEntry) -> RoutedRequest:
+    """Return the request for one model: with its history, unless the model's service has that."""
+    if is_at_home(routed, entry):
+        return routed
+    call = replace(routed.call, http=routed.stored.http)
+    return replace(routed, call=call, stored_level=None)
 
 
 def is_unknown(entry: ModelEntry) -> bool:
@@ -368,13 +416,7 @@ async def read_history(
     unread = routed.unread
     if unread is None or not found:
         return routed
-    past = await restore(
-        gateway,
-        replace(routed.call, http=unread.http),
-        unread.request,
-        found,
-        conversation=routed.conversation,
-    )
+    past = await restore(gateway, replace(routed.call, http=unread.http), unread.request, found)
     return replace(
         routed,
         request=as_functions(routed.service, past.request, routed.resolved.entries),
@@ -382,15 +424,14 @@ async def read_history(
         envelopes=past.envelopes,
         withheld=past.withheld,
         unread=None,
-        conversation=past.conversation,
     )
 
 
 class RestoredRequest(Struct, frozen=True):
     """A request with its answers restored; ``turns`` are the answers as sent.
 
-    ``envelopes`` are those of the client, for the answer. ``withheld``, ``unread`` and
-    ``conversation`` are as in a routed request.
+    ``envelopes`` are those of the client, for the answer. ``withheld`` and ``unread`` are as in a
+    routed request.
     """
 
     request: Request
@@ -398,7 +439,6 @@ class RestoredRequest(Struct, frozen=True):
     envelopes: ClientEnvelopes
     withheld: tuple[str, ...]
     unread: UnreadHistory | None
-    conversation: Conversation | None
 
 
 async def restore(
@@ -406,8 +446,6 @@ async def restore(
     call: ClientRequest,
     request: Request,
     found: Mapping[str, bytes] | None = None,
-    *,
-    conversation: Conversation | None = None,
 ) -> RestoredRequest:
     """Return the request with its answers restored, from envelopes and the answer cache.
 
@@ -418,12 +456,8 @@ async def restore(
     memo = gateway.conversations
     turns = split_turns(request.messages, memo)
     keys = cache_keys(request, client=client, turns=turns, memo=memo)
-    if conversation is not None:
-        keys += conversation.keys.values()
     known = {**gateway.memory.find_known(keys), **(found or {})} if keys else {}
     await give_way(call.http.body)
-    if conversation is not None:
-        conversation = conversation.with_found(known)
     withheld: list[str] = []
     restored = restore_history(
         request,
@@ -441,4 +475,4 @@ async def restore(
         last = tuple(cache_keys(request, client=client, turns=turns[-1:]))
         newest = () if known.keys() & set(last) else last
         unread = UnreadHistory(missing, call.http, request, newest, bool(known))
-    return RestoredRequest(restored, tuple(turns), envelopes, tuple(withheld), unread, conversation)
+    return RestoredRequest(restored, tuple(turns), envelopes, tuple(withheld), unread)

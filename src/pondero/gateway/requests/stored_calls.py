@@ -33,7 +33,8 @@ async def answer_stored_call(
         ids, stored = service.stored_ids, service.stored_responses
         if ids is None or ids.forward is None or stored is None:
             continue
-        if (call := stored.classify(http)) is None:
+        call = stored.classify(http)
+        if call is None or call.what != "response":
             continue
         home = await _find_own_home(gateway, requester, call.id)
         exchange = None if home is None else _make_exchange(gateway, home)

@@ -17,6 +17,7 @@ from ...exchange import Exchange
 from ..deployments.stored_homes import stay_at_home
 from ..levels.stated_depth import find_last_level
 from ..server.context import GatewayContext
+from .kept_history import find_unknown
 from .portability import is_same_dialect
 from .routed_request import RoutedRequest, StoredLevel
 from .translation import check_translatable
@@ -50,6 +51,8 @@ async def check_stored_ids(
     if rules is None or not found:
         return routed
     if not any(is_same_dialect(routed, entry) for entry in routed.resolved.entries):
+        if routed.stored.said is not None and (lost := find_unknown(routed.stored)):
+            raise Rejected(rules.reject(lost[0]))
         check_translatable(routed)
     dialect = routed.call.client_dialect
     if not any(entry.provider.dialect == dialect for entry in routed.resolved.entries):
@@ -59,7 +62,8 @@ async def check_stored_ids(
     if homes:
         routed = stay_at_home(gateway, routed, homes)
     if key is not None and not key.account_state:
-        _check_owners(routed, rules, found, records)
+        others = [each for each in found if each.id not in routed.stored.known]
+        _check_owners(routed, rules, others, records)
     _check_prompts(routed, found)
     return replace(routed, stored_level=_find_level(rules, found, records))
 

@@ -7,9 +7,12 @@ this upload alone, and only as long as the key is.
 from secrets import token_urlsafe
 from urllib.parse import parse_qs, urlsplit
 
+from msgspec.structs import replace
+
 from ...canon import HttpRequest
 from ...dialects import EndpointMatch, find_endpoint
 from ..server.context import GatewayContext, Requester
+from ..state.envelope_secrets import LOCAL
 from ..state.redis_link import SharedStateLost
 from .requester import find_end
 from .stored_ids import make_stored_key
@@ -62,5 +65,9 @@ async def _find_holder(
         return None
     for key in await gateway.keys.all():
         if key.hash == owner and find_end(key, gateway.now()) is None:
-            return Requester(key=key) if gateway.config.private else Requester(owner, key)
+            group = gateway.config.find_group(key.group) if key.group is not None else None
+            if key.group is not None and group is None:
+                return None  # its rules are not known any more
+            found = Requester(owner, key, group)
+            return replace(found, id=LOCAL) if gateway.config.private else found
     return None

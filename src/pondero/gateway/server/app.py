@@ -28,6 +28,7 @@ from ..requests.errors import (
     read_reason,
     write_error,
 )
+from ..requests.kept_calls import answer_kept_call
 from ..requests.model_list import answer_models
 from ..requests.pipeline import answer_request
 from ..requests.read_request import (
@@ -56,8 +57,10 @@ from .arrival import Arrival, find_head_problem
 from .context import GatewayContext, Requester
 from .readiness import Readiness
 from .rejections import Rejections
+from .response_socket import PATHS, answer_socket
 from .sockets import (
     MATCHERS,
+    SOCKETS,
     SocketHandler,
     SocketOpening,
     find_handler,
@@ -66,6 +69,8 @@ from .sockets import (
 )
 
 LOG = logging.getLogger("pondero.gateway")
+
+SOCKETS.update(dict.fromkeys(PATHS, answer_socket))
 
 _UPGRADE = HttpResponse(
     426,  # Codex tries a WebSocket first; a 404 would cost seven tries
@@ -143,12 +148,15 @@ class App:
             await send({"type": "lifespan.startup.complete"})
         for task in background:
             task.cancel()
+        await self.gateway.runs.aclose()
         await self.gateway.watch.wait_until_closed()  # cut streams write their last event
         self.rejections.close()
         self.gateway.close_hooks()
         with suppress(TimeoutError):
             async with timeout(_CLOSING):
                 await self.sign_in.aclose()
+                if self.gateway.kept is not None:
+                    await self.gateway.kept.aclose()
                 await self.gateway.shared.aclose()
         await send({"type": "lifespan.shutdown.complete"})
 
@@ -301,6 +309,8 @@ class App:
             found = await count_prompt(gateway, http, requester)
             if found is None:
                 what = "stored answer"
+                found = await answer_kept_call(gateway, http, requester, writer)
+            if found is None:
                 found = await answer_stored_call(gateway, http, requester, writer)
             if found is None:
                 what = "model list"

@@ -44,9 +44,12 @@ from ..observability.log_redaction import redact_log
 from ..observability.receipt import Observer, Receipt
 from ..quotas.usage_counter import UsageCounter
 from ..state.answer_cache import AnswerCache
+from ..state.background_runs import BackgroundRuns
 from ..state.conversation_memo import REMEMBERED_SHARE, ConversationMemo
 from ..state.envelope_secrets import LOCAL, EnvelopeSecrets
+from ..state.kept_store import KeptStore
 from ..state.keys import KeyRing
+from ..state.open_store import open_store
 from ..state.shared_state import BreakerStore, SharedState, make_shared_state
 
 LOG = logging.getLogger("pondero.gateway")
@@ -103,6 +106,7 @@ class GatewayContext:
         self.envelopes: EnvelopeSecrets = EnvelopeSecrets(
             lambda: self.config.server, self.shared.secrets
         )
+        self.kept: KeptStore | None = open_store(config, self.shared.link)
         self.breakers: BreakerStore = self.shared.breakers
         self.accounts: Accounts = Accounts(
             lambda: self.now(),  # noqa: PLW0108 - a test may set another clock
@@ -121,6 +125,7 @@ class GatewayContext:
         self.error_watch: ErrorWatch = ErrorWatch()
         self.spent: dict[str, float] = {}
         """When a budget last had no room for a request, by the name of its quota."""
+        self.runs: BackgroundRuns = BackgroundRuns()
         self.ledger = ledger
         self.audit: AuditLog = audit or AuditLog()
         self.save_begun = save_begun

@@ -140,9 +140,13 @@ class RedisBreakers:
 
     async def pause(self, name: str, seconds: float) -> None:
         """Pause an account, for all replicas."""
-        await self._local.pause(name, seconds)
-        with suppress(SharedStateLost):
-            await self._step("pause", name, seconds=seconds)
+        try:
+            until = await self._step("pause", name, seconds=seconds)
+        except SharedStateLost:
+            await self._local.pause(name, seconds)
+        else:  # this replica need not look again to know it
+            row = {**self._snapshot.troubled.get(name, {}), "paused": int(until)}
+            self._snapshot.troubled = {**self._snapshot.troubled, name: row}
 
     def find_pause(self, name: str) -> float:
         """Return the seconds for which an account is paused: by this replica, or by another."""

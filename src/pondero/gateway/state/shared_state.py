@@ -98,6 +98,8 @@ class SharedState(Struct, frozen=True, kw_only=True):
     close: Callable[[], Awaitable[None]] = _nothing
     probe: Callable[[], Awaitable[None]] = _nothing
     """Ask the shared state whether it is there; raises SharedStateLost."""
+    link: RedisLink | None = None
+    """The connection, if replicas share the state."""
     refresh: Callable[[], Awaitable[None]] | None = None
     """Give the shared state back what it lost; called now and then; raises SharedStateLost."""
 
@@ -162,6 +164,7 @@ def make_shared_state(
         sessions=RedisSessions(link),
         claims=RedisClaims(link),
         look=board.look,
+        link=link,
         begin_look=board.begin,
         flush=link.flush,
         is_lost=lambda: link.is_away,

@@ -12,6 +12,7 @@ from pondero.dialects.dialect import (
     StoredIds,
     StoredResponses,
 )
+from pondero.dialects.kept_responses import KeptEndpoints, KeptResponses, SocketFrames
 from pondero.dialects.portability import NeededField, Portability, list_answer_fields
 from pondero.dialects.tables import ASKING_TOOLS, OPENROUTER_MIXES, QUIET_PLUGINS
 
@@ -19,10 +20,13 @@ from . import (
     address,
     client_tools,
     errors,
+    kept_endpoints,
+    kept_responses,
     models,
     parse,
     reply,
     rules,
+    socket_frames,
     stored_calls,
     stored_ids,
     stream,
@@ -36,6 +40,45 @@ from .types import HOSTED_TOOLS
 _ANSWERS = AnswerFields(
     places={"logprobs": (("include",),), "top": (("top_logprobs",),)},
     asks="message.output_text.logprobs",
+)
+
+_KEPT = KeptResponses(
+    read=kept_responses.read,
+    resume=kept_responses.resume,
+    stream=kept_responses.write_stream_request,
+    references=kept_responses.references,
+    put=kept_responses.put,
+    note=kept_responses.note,
+    make_id=kept_responses.make_id,
+    find_holder=kept_responses.find_holder,
+    name_items=kept_responses.name_items,
+    find_answer=kept_responses.find_kept,
+    find_ended=kept_responses.find_ended,
+    end_marks=kept_responses.ENDS,
+    begin=kept_responses.begin,
+    write_status=kept_responses.write_status,
+    status_of=kept_responses.status_of,
+    number_of=kept_responses.number_of,
+    endpoints=KeptEndpoints(
+        classify=kept_endpoints.classify,
+        write_response=kept_endpoints.write_response,
+        write_deleted=kept_endpoints.write_deleted,
+        write_items=kept_endpoints.write_items,
+        write_item=kept_endpoints.write_item,
+        read_conversation=kept_endpoints.read_conversation,
+        write_conversation=kept_endpoints.write_conversation,
+        reject_response=kept_endpoints.reject_response,
+        reject_conversation=kept_endpoints.reject_conversation,
+        reject_item=kept_endpoints.reject_item,
+        reject_cancel=kept_endpoints.reject_cancel,
+        reject_stream=kept_endpoints.reject_stream,
+    ),
+    socket=SocketFrames(
+        read=socket_frames.read,
+        write_error=socket_frames.write_error,
+        write_empty=socket_frames.write_empty,
+        too_old=socket_frames.too_old,
+    ),
 )
 
 SERVICE = Service(
@@ -58,6 +101,8 @@ SERVICE = Service(
         write_list=models.write_list,
         requested_model=models.requested_model,
         write_any_list=models.write_any_list,
+        parse_count=models.counts,
+        write_count=models.write_count,
     ),
     stored_responses=StoredResponses(
         previous_id=stored.previous_id,
@@ -83,7 +128,9 @@ SERVICE = Service(
         find_given=stored_ids.find_given,
         marks=stored_ids.MARKS,
         levels_at=stored_ids.LEVELS_AT,
+        forward=stored_ids.forward,
     ),
+    kept_responses=_KEPT,
     shows_thinking=False,
     # requests of Codex 0.166.0, pi 0.87.1 and opencode 1.18.33
     conversation=ConversationMarks(

@@ -19,6 +19,7 @@ from .codex import codex_list
 from .errors import reject
 
 _MODELS = re.compile(r"(?:.*/v\d+|.*/openai|)/models(?:/(?P<model>.+))?")
+_COUNT = "/responses/input_tokens"
 _CREATED = 1_700_000_000
 _DATE = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 _ALL = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
@@ -141,11 +142,23 @@ def _book() -> _Book:
     return load_table(__package__, "models.toml", _Book)
 
 
-def asks(http: HttpRequest) -> Literal["models"] | None:
-    """Return "models" if a request asks for models (Gemini's has the key in the query)."""
+def asks(http: HttpRequest) -> Literal["models", "tokens"] | None:
+    """Return which of the two a request asks for (Gemini's has the key in the query)."""
     parts = urlsplit(http.url)
+    if http.method == "POST" and parts.path.endswith(_COUNT):
+        return "tokens"
     ours = _MODELS.fullmatch(parts.path) and "key" not in parse_qs(parts.query)
     return "models" if http.method == "GET" and ours else None
+
+
+def counts(http: HttpRequest) -> HttpRequest:
+    """Return the request whose tokens are counted: its fields are some of that one's."""
+    return msgspec.structs.replace(http, url=http.url.replace(_COUNT, "/responses"))
+
+
+def write_count(tokens: int) -> HttpResponse:
+    """Answer with the number of tokens (openai 3.49.0 types)."""
+    return _json({"object": "response.input_tokens", "input_tokens": tokens})
 
 
 def write_list(http: HttpRequest, known: Sequence[ServedModel], provider: str) -> HttpResponse:

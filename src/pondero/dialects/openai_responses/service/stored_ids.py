@@ -5,13 +5,14 @@ A gateway binds them to its clients, which share one account.
 
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import msgspec
 from msgspec import Struct
 
 from pondero.canon import HttpRequest, HttpResponse, Json, get_decoder, get_path
 from pondero.dialects.bodies import iter_ids
-from pondero.dialects.dialect import GivenAnswer, StoredId
+from pondero.dialects.dialect import GivenAnswer, StoredCall, StoredId
 
 from .errors import build_rejection
 
@@ -131,6 +132,19 @@ def reject(stored: StoredId) -> HttpResponse:
     elif stored.field == _COMPARED[0]:
         what = "Response"
     return build_rejection("unknown_stored", param=stored.field, what=what, id=stored.id)
+
+
+_QUERY = ("include", "include[]", "stream", "starting_after", "after", "limit", "order")
+_BELOW = {"cancel": "/cancel", "items": "/input_items"}
+
+
+def forward(http: HttpRequest, call: StoredCall, home: HttpRequest) -> HttpRequest:
+    """Return a request about a stored answer for the service that has it."""
+    address = home.url.partition("?")[0]
+    kept = [pair for pair in parse_qsl(urlsplit(http.url).query) if pair[0] in _QUERY]
+    query = f"?{urlencode(kept)}" if kept else ""
+    url = f"{address}/{quote(call.id, safe='')}{_BELOW.get(call.verb, '')}{query}"
+    return HttpRequest(http.method, url, home.headers)
 
 
 class _Environment(Struct):

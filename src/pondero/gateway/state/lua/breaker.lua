@@ -27,6 +27,7 @@ if step == 'pause' then
   local paused = now + tonumber(ARGV[8])
   if not breaker.paused or breaker.paused < paused then breaker.paused = paused end
   keep()
+  return breaker.paused
 elseif step == 'ask' then
   if not breaker.opened then return 0 end
   if probing or is_within(breaker.opened, rest) then return 1 end

@@ -1,0 +1,264 @@
+"""The JSON of stored answers, for a gateway that keeps them for models of any API.
+
+Instructions are not carried over (OpenAI, conversation state: vendor page, 2026-11-15).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from pondero.canon import HttpRequest, Json, get_decoder
+from pondero.dialects.dialect import ReplyContext
+from pondero.dialects.kept_responses import Continuation, ItemRow, KeptAnswer
+
+from .errors import reject
+from .parse import Context
+from .reply import Ending, answer, write_json
+from .signatures import ItemId, parse_id, stem_of, write_id
+from .stored_ids import END_MARKS, find_answer
+
+ENDS = (*END_MARKS, b'"response.failed"')
+"""In the event that ends a stream; a failed answer in the background is stored too."""
+_OF_INPUT = 0x8000  # places of input items, far from those of the output
+_KEPT_BY_US = ("previous_response_id", "conversation")
+_FIELDS = get_decoder(dict[str, Raw])
+_RAWS = get_decoder(list[Raw])
+_PREFIXES = {
+    "message": "msg",
+    "reasoning": "rs",
+    "function_call": "fc",
+    "function_call_output": "fco",
+    "custom_tool_call": "ctc",
+    "custom_tool_call_output": "ctco",
+}
+_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+
+class _StateFields(Struct):
+    """The fields of a request that are about stored answers."""
+
+    previous_response_id: Any = None
+    conversation: Any = None
+    store: Any = None
+    background: Any = None
+    stream: Any = None
+    input: Raw = Raw(b"null")
+
+
+_SAID = get_decoder(_StateFields)
+
+
+class _Item(Struct):
+    id: Any = None
+    type: Any = None
+    role: Any = None
+
+
+_ITEM = get_decoder(_Item)
+
+
+def read(http: HttpRequest) -> Continuation:
+    """Return what a request says of stored answers; ``parse`` rejects one that is no JSON."""
+    try:
+        said = _SAID.decode(http.body)
+        items = _split(said.input)
+    except _ERRORS:
+        return Continuation()
+    held = said.conversation
+    held = held.get("id") if isinstance(held, dict) else held
+    previous = said.previous_response_id
+    if previous is not None and said.conversation is not None:
+        reject("exclusive")
+    if said.background is True and said.store is False:
+        reject("background_unstored", param="background")
+    return Continuation(
+        previous=previous if isinstance(previous, str) else None,
+        conversation=held if isinstance(held, str) else None,
+        is_stored=said.store is not False,
+        is_background=said.background is True,
+        streams=said.stream is True,
+        input=items,
+    )
+
+
+def _split(given: Raw) -> tuple[bytes, ...]:
+    """Return the items of an input as their sender wrote them."""
+    text = bytes(given)
+    if text[:1] == b'"':
+        return (b'{"type":"message","role":"user","content":%b}' % text,)
+    return tuple(map(bytes, _RAWS.decode(text))) if text[:1] == b"[" else ()
+
+
+def resume(http: HttpRequest, before: Sequence[bytes], known: Mapping[str, bytes]) -> HttpRequest:
+    """Return the request with items before its own, and without what a store understands."""
+    fields = _FIELDS.decode(http.body)
+    own = _split(fields.get("input", Raw(b"null")))
+    for name in _KEPT_BY_US:
+        fields.pop(name, None)
+    if bytes(fields.get("store", b"")) == b"true":
+        del fields["store"]  # what the gateway stores need not be stored elsewhere too
+    if before or own or "input" in fields:
+        items = put((*before, *own), known)
+        fields["input"] = Raw(b"[%b]" % b",".join(items))
+    return msgspec.structs.replace(http, body=msgspec.json.encode(fields))
+
+
+def write_stream_request(http: HttpRequest) -> HttpRequest:
+    """Return the request as one whose answer is a stream of now."""
+    fields = _FIELDS.decode(http.body)
+    fields.pop("background", None)
+    if bytes(fields.get("store", b"")) == b"true":
+        del fields["store"]
+    fields["stream"] = Raw(b"true")
+    return msgspec.structs.replace(http, body=msgspec.json.encode(fields))
+
+
+def references(items: Sequence[bytes]) -> tuple[str, ...]:
+    """Return the ids of items that are named instead of sent; the type may be left out."""
+    return tuple(id for item in items if (id := _reference(item)) is not None)
+
+
+def put(items: Sequence[bytes], known: Mapping[str, bytes]) -> tuple[bytes, ...]:
+    """Return items with known ones in the places of their references."""
+    if not known:
+        return tuple(items)
+    return tuple(known.get(_reference(item) or "", item) for item in items)
+
+
+def _reference(item: bytes) -> str | None:
+    if b'"id"' not in item and b"\\u" not in item:
+        return None
+    try:
+        said = _ITEM.decode(item)
+    except _ERRORS:
+        return None
+    is_plain = said.type is None and said.role is None and said.id is not None
+    return str(said.id) if said.type == "item_reference" or is_plain else None
+
+
+def note(context: Context, said: Continuation) -> Context:
+    """Return the context of the answer to a request that continues, or is stored.
+
+    Thinking is always signed: the service does so too (openai 3.49.0 types, reasoning item).
+    """
+    return msgspec.structs.replace(
+        context,
+        sealed=True,
+        previous=said.previous,
+        conversation=said.conversation,
+        background=said.is_background,
+    )
+
+
+def make_id(seed: bytes) -> str:
+    """Return the id of the answer that is written with this seed."""
+    return _answer_id(stem_of(seed))
+
+
+def find_holder(id: str) -> str | None:
+    """Return the id of the answer that an item is of; None if its id does not tell."""
+    known = parse_id(id)
+    return None if known is None else _answer_id(known.stem)
+
+
+def _answer_id(stem: str) -> str:
+    return f"resp_{stem}{stem}"
+
+
+def name_items(items: Sequence[bytes], seed: bytes) -> tuple[ItemRow, ...]:
+    """Return items with their ids; those without one get one."""
+    stem = stem_of(seed)
+    return tuple((_name(item, stem, place), item) for place, item in enumerate(items))
+
+
+def _name(item: bytes, stem: str, place: int) -> str:
+    try:
+        said = _ITEM.decode(item)
+    except _ERRORS:
+        said = _Item()
+    if isinstance(said.id, str) and said.id:
+        return said.id
+    kind = said.type if isinstance(said.type, str) else "message"
+    id = ItemId(stem, _OF_INPUT + place, None, stored=True)
+    return write_id(_PREFIXES.get(kind, "item"), id)
+
+
+class _StreamEvent(Struct):
+    response: Raw = Raw(b"null")
+
+
+_EVENT = get_decoder(_StreamEvent)
+
+
+class _Output(Struct):
+    output: list[Raw] = []
+
+
+_OUTPUT = get_decoder(_Output)
+
+
+def find_ended(event: bytes) -> KeptAnswer | None:
+    """Return the answer in the last event of a stream."""
+    try:
+        return find_kept(bytes(_EVENT.decode(event).response))
+    except _ERRORS:
+        return None
+
+
+def find_kept(body: bytes) -> KeptAnswer | None:
+    """Return an answer with all of its items."""
+    found = find_answer(body, stream=False)
+    if found is None or found.id is None:
+        return None
+    output = tuple(map(bytes, _OUTPUT.decode(body).output))
+    return KeptAnswer(
+        id=found.id,
+        body=body,
+        items=name_items(output, found.id.encode()),
+        hidden=found.hidden,
+        input=found.input,
+        output=found.output,
+    )
+
+
+def begin(answering: ReplyContext[Context]) -> bytes:
+    """Return an answer that is fetched later."""
+    return write_json(answer(answering, [], end=Ending("queued")))
+
+
+def write_status(body: bytes, status: str, why: str | None) -> bytes:
+    """Return an answer in another state, with the reason if it failed."""
+    fields = _FIELDS.decode(body)
+    changed: dict[str, Json] = {"status": status, "completed_at": None}
+    if why is not None:
+        changed["error"] = {"code": "server_error", "message": why}
+    return msgspec.json.encode({**fields, **changed})
+
+
+class _Status(Struct):
+    status: str = ""
+
+
+_STATUS = get_decoder(_Status)
+
+
+def status_of(body: bytes) -> str:
+    """Return the state of an answer."""
+    return _STATUS.decode(body).status
+
+
+class _Number(Struct):
+    sequence_number: int | None = None
+
+
+_NUMBER = get_decoder(_Number)
+
+
+def number_of(event: bytes) -> int | None:
+    """Return the number of an event; None if it has none."""
+    try:
+        return _NUMBER.decode(event).sequence_number
+    except _ERRORS:
+        return None
