@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache, wraps
-from typing import Any, ParamSpec
+from functools import lru_cache
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -49,7 +49,6 @@ from .prepare_steps.tool_names import fit_tool_names
 from .prepare_steps.tool_schemas import fit_tool_schemas
 from .work_steps import WorkSteps, finish_steps
 
-_P = ParamSpec("_P")
 _BLANK = re.compile(r"\\\{(\w+)\\\}")  # a {blank} of a URL template after re.escape
 _HEADERS = {
     "bearer": ("authorization", "Bearer "),
@@ -255,16 +254,37 @@ def prepare_in_steps(  # noqa: PLR0913 - each is a fact of its own about one req
     return Prepared(_make_exchange(draft, facts, at), draft.view.manifest, policy)
 
 
-def _finish(steps: Callable[_P, WorkSteps[Prepared]]) -> Callable[_P, Prepared]:
-    @wraps(steps)
-    def finish(*args: _P.args, **named: _P.kwargs) -> Prepared:
-        return finish_steps(steps(*args, **named))
-
-    return finish
-
-
-prepare = _finish(prepare_in_steps)
-"""Return a request ready for this model, as ``prepare_in_steps`` does."""
+def prepare(  # noqa: PLR0913 - as above
+    entry: ModelEntry,
+    request: Request,
+    plan: Plan,
+    *,
+    asked: RequestParameters,
+    policy: Policy,
+    url: str,
+    key: str | None = None,
+    at: float | None = None,
+    refusals: Iterable[Rejection] = (),
+    retells: bool = False,
+    emulator: str | None = None,
+    last_prompt: int | None = None,
+) -> Prepared:
+    """Return a request ready for this model, as ``prepare_in_steps`` does."""
+    steps = prepare_in_steps(
+        entry,
+        request,
+        plan,
+        asked=asked,
+        policy=policy,
+        url=url,
+        key=key,
+        at=at,
+        refusals=refusals,
+        retells=retells,
+        emulator=emulator,
+        last_prompt=last_prompt,
+    )
+    return finish_steps(steps)
 
 
 def compose(

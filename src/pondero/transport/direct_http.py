@@ -64,7 +64,7 @@ def find_place(url: str) -> Place | None:
     return Place((is_tls, parts.hostname, port or usual), named, target)
 
 
-def takes_direct(request: HttpRequest) -> bool:
+def is_direct(request: HttpRequest) -> bool:
     """Return whether direct connections take a request; the answer to HEAD has a false length."""
     return request.method != "HEAD" and find_place(request.url) is not None
 
@@ -88,9 +88,9 @@ class DirectPool:
     async def send(
         self, request: HttpRequest, timeouts: Timeouts, context: ssl.SSLContext | None
     ) -> "DirectResponseStream":
-        """Send a request that ``takes_direct`` allows; return once the response's head is there."""
+        """Send a request that ``is_direct`` allows; return once the response's head is there."""
         place = find_place(request.url)
-        assert place is not None  # noqa: S101 - takes_direct was asked
+        assert place is not None  # noqa: S101 - is_direct was asked
         data = _write_request(request, place, self._headers)
         connection = self._take_idle(place.origin)
         if connection is not None:

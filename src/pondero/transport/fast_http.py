@@ -20,7 +20,7 @@ for _package in ("aiohttp", "httptools"):
     if find_spec(_package) is None:
         raise MissingExtra(f"FastTransport needs {_package}: {install_hint('fast')}")
 
-from .direct_http import DirectPool, takes_direct  # noqa: E402 - not without the packages
+from .direct_http import DirectPool, is_direct  # noqa: E402 - not without the packages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class FastTransport:
         need_asyncio("FastTransport", "use AsyncHttpTransport")
         pool = self._pools.get(current_loop()) or await self._open_pool()
         proxy = self._settings.proxies.proxy_for(request.url)
-        if proxy is None and takes_direct(request):
+        if proxy is None and is_direct(request):
             context = self._tls() if request.url[:6] == "https:" else None
             return await pool.send(request, timeouts, context)
         return await self._library(proxy).send(request, timeouts, proxy=proxy)
