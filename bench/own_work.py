@@ -111,7 +111,11 @@ def make_app(wire: str, kind: str, key: GatewayKey | None = None) -> App:
         keys=() if key is None else (key,),
     )
     metrics = Metrics()
-    return App(GatewayContext(config, Canned(wire, kind), observers=(metrics.note,)))
+    return App(
+        GatewayContext(
+            config, Canned(wire, kind), observers=(metrics.note,), save_begun=lambda _: None
+        )
+    )
 
 
 async def ask(app: App, path: str, body: bytes) -> bytes:

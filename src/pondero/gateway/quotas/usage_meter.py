@@ -68,11 +68,12 @@ _NO_FIGURES = Figures()
 class ServiceCall:
     """One request to a service, and what is known of its answer."""
 
-    __slots__ = ("_plan", "_routed", "entry", "is_free", "reply", "so_far")
+    __slots__ = ("_most_prompt", "_plan", "_routed", "entry", "is_free", "reply", "so_far")
 
     def __init__(self, routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> None:
         self._routed = routed
         self._plan = plan
+        self._most_prompt: int | None = None
         self.entry: ModelEntry = entry
         self.is_free: bool = False
         self.so_far: Assembler | None = None
@@ -164,7 +165,10 @@ class ServiceCall:
         return OutputBound(written, thought)
 
     def _prompt(self) -> int:
-        return find_prompt_bound(self._routed, self.entry)
+        """Return the most tokens of the prompt, measured once: a long one takes milliseconds."""
+        if self._most_prompt is None:
+            self._most_prompt = find_prompt_bound(self._routed, self.entry)
+        return self._most_prompt
 
 
 class UsageMeter:
