@@ -35,6 +35,7 @@ OTHERS = (
     "guides/failures.md",
     "docker.md",
     "troubleshooting.md",
+    "hooks.md",
 )
 CHECKED = [*REFERENCE, *OTHERS]
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pondero_mask import Mask
+from pondero_reply_cache import ReplyCache
 from tests.gateway.hooks.gates import FRONTS, Gate, Through
 from tests.gateway.upstream import BACKS
 
@@ -21,6 +22,7 @@ from pondero.canon import (
     Message,
     PartEnd,
     PartStart,
+    Reply,
     Request,
     Text,
     TextDelta,
@@ -214,6 +216,30 @@ def test_another_question_or_level_is_asked(text, headers):
 
     assert "x-pondero-hook" not in answer.headers
     assert len(gate.upstream.requests) == 2
+
+
+@pytest.mark.parametrize(
+    ("parts", "finish", "is_kept"),
+    [
+        ((Text("391"),), "stop", True),
+        ((Text("39"),), "length", False),
+        ((Text("39"),), "refusal", False),
+        ((ToolCall("1", "send_mail", {}),), "stop", False),
+        ((Text("I write."), ToolCall("1", "send_mail", {})), "stop", False),
+        ((Thinking("hm"),), "stop", False),
+        ((Text(""),), "stop", False),
+    ],
+)
+def test_the_cache_keeps_complete_answers_in_words_alone(parts, finish, is_kept):
+    cache = ReplyCache({})
+    call = _make_call(Request("m", (Message("user", (Text("What is 17 * 23?"),)),)))
+
+    async def ask_twice():
+        assert await cache.on_request(call) is None
+        await cache.on_reply(call, Reply(Message("assistant", parts), finish))
+        return await cache.on_request(call)
+
+    assert (asyncio.run(ask_twice()) is not None) is is_kept
 
 
 def test_a_cache_before_a_mask_keeps_no_placeholder_and_one_behind_it_no_value():

@@ -214,6 +214,53 @@ def test_a_failing_or_slow_hook_rejects_the_request_and_says_so(name, caplog):
     assert not gate.upstream.requests
 
 
+FIXED = {
+    "model": "claude-haiku-4-5",
+    "tool_choice": pondero.ToolChoice("none"),
+    "max_tokens": 64_000,
+    "temperature": 0.5,
+    "top_p": 0.5,
+    "top_k": 5,
+    "stream": True,
+}
+"""The fields of a request that no hook may change, each with another value."""
+
+
+class Changer(Hook):
+    def __init__(self, settings) -> None:
+        self._name = settings["name"]
+
+    def on_request(self, call: HookCall, /) -> Request:
+        return replace(call.request, **{self._name: FIXED[self._name]})
+
+
+@pytest.mark.parametrize("name", FIXED)
+def test_a_hook_changes_neither_the_model_nor_a_limit(name):
+    gate = Gate(_hook("Changer", settings={"name": name}))
+
+    answer = _ask(gate)
+
+    assert answer.status == 503
+    assert f"changed {name}, which no hook may" in _message(answer)
+    assert not gate.upstream.requests
+
+
+class Deep(Hook):
+    def on_request(self, call: HookCall, /) -> Request:
+        told = {"metadata": {"user_id": "u"}, "output_config": {"effort": "max"}}
+        return replace(call.request, extras=told)
+
+
+def test_a_level_that_a_hook_writes_into_further_fields_is_not_sent():
+    gate = Gate(_hook("Deep"))
+
+    _ask(gate, thinking={"type": "adaptive"}, output_config={"effort": "low"})
+
+    sent = json.loads(gate.upstream.requests[0])
+    assert sent["metadata"] == {"user_id": "u"}
+    assert sent["output_config"] == {"effort": "low"}
+
+
 @pytest.mark.parametrize("name", FAILING)
 def test_a_hook_that_may_be_skipped_is_and_the_answer_says_so(name):
     gate = Gate(_hook(name, seconds=0.1, on_failure="skip"))

@@ -67,6 +67,15 @@ def test_a_mistake_is_told_with_its_line(tmp_path, text, line, problem):
     assert f"gateway.toml:{line}: " in str(told.value)
 
 
+def test_a_call_has_one_second_and_a_failure_rejects_unless_the_file_says_otherwise(tmp_path):
+    path = tmp_path / "gateway.toml"
+    path.write_text(f'[[hook]]\nuse = "{__name__}:Fine"')
+
+    (hook,) = load(path, load_catalog()).hooks
+
+    assert (hook.seconds, hook.on_failure) == (1, "reject")
+
+
 def test_a_hook_is_made_with_its_settings_and_closed(tmp_path):
     _check(tmp_path, f'[[hook]]\nuse = "{__name__}:Fine"\nsettings = {{ say = "hello" }}')
 
