@@ -36,6 +36,8 @@ OTHERS = (
     "docker.md",
     "troubleshooting.md",
     "hooks.md",
+    "endpoints.md",
+    "kubernetes.md",
 )
 CHECKED = [*REFERENCE, *OTHERS]
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]

@@ -54,6 +54,12 @@ def test_a_file_is_of_the_key_that_made_it(gateway):
         assert ask(gateway, "GET", "/v1/files/file-own", key).status_code == 200
 
 
+def test_an_id_whose_key_is_not_known_is_for_keys_with_account_state_alone(gateway):
+    assert ask(gateway, "GET", "/v1/files/file-old", "plain").status_code == 404
+    assert gateway.service.asked == []
+    assert ask(gateway, "GET", "/v1/files/file-old", "account").status_code == 200
+
+
 REFERENCES = [
     ("/v1/vector_stores", {"file_ids": ["file-ref"]}),
     ("/v1/vector_stores", {"a": [{"b": {"file_id": "file-ref"}}]}),

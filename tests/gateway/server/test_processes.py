@@ -372,6 +372,30 @@ def test_ctrl_c_at_a_terminal_lets_answers_end(tmp_path, workers, status):
             process.terminate()
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_told_to_end_it_lets_answers_end(tmp_path, workers):
+    """As a service manager does it: SIGTERM, to the parent alone."""
+    with subprocess.Popen(
+        [sys.executable, "-c", SLOW, str(workers)],
+        env={**os.environ, "PONDERO_DATA_DIR": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        asked = {"model": "claude-opus-5", "stream": True, **ASKED}
+        try:
+            with httpx2.stream("POST", f"{url}/v1/messages", json=asked, timeout=60) as answer:
+                pieces = answer.iter_bytes()
+                said = next(pieces)
+                process.terminate()
+                said += b"".join(pieces)
+            assert b"message_stop" in said
+            process.wait(timeout=60)
+        finally:
+            process.kill()
+
+
 @pytest.fixture
 def handlers() -> Iterator[None]:
     before = {name: signal.getsignal(name) for name in END}
