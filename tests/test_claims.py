@@ -38,6 +38,7 @@ OTHERS = (
     "hooks.md",
     "endpoints.md",
     "kubernetes.md",
+    "gateway.md",
 )
 CHECKED = [*REFERENCE, *OTHERS]
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]

@@ -22,6 +22,7 @@ from pondero.emulator import Emulator
 from pondero.errors import BadConfig, MissingKey
 from pondero.gateway.admin import alert_watch
 from pondero.gateway.admin.alert_watch import AlertWatch
+from pondero.gateway.admin.alerts import find_alerts, find_own_alerts
 from pondero.gateway.config.model import (
     ALERT_KINDS,
     AlertsConfig,
@@ -196,8 +197,19 @@ def test_a_ledger_that_is_away_is_an_alert():
         watched = Watched()
         watched.ledger_away = True
         assert await watched.look() == [("ledger_away", "raised", "")]
+        assert await find_alerts(watched.gateway) == []  # of the console
         watched.ledger_away = False
         assert await watched.look() == [("ledger_away", "over", "")]
+
+    asyncio.run(check())
+
+
+def test_a_state_that_is_away_is_an_alert_for_the_webhook_alone():
+    async def check() -> None:
+        watched = Watched()
+        watched.gateway.shared = replace(watched.gateway.shared, is_lost=lambda: True)
+        assert [each.kind for each in await find_own_alerts(watched.gateway)] == ["state_away"]
+        assert await find_alerts(watched.gateway) == []
 
     asyncio.run(check())
 

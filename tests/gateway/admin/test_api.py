@@ -143,6 +143,20 @@ def test_a_key_is_shown_once_and_then_nowhere():
         assert hash_key(made).encode() not in answer.body
 
 
+def test_no_view_has_a_word_of_a_conversation():
+    gate = gate_of()
+    body = {"model": "opus", "messages": [{"role": "user", "content": "Say zanzibar."}]}
+    answer = said(gate, "POST", "/v1/messages", {**body, "max_tokens": 9000})
+    assert answer.status == 200
+    assert b"zanzibar" in answer.body
+
+    (row,) = json.loads(said(gate, "GET", "/admin/requests").body)["requests"]
+    for place in ("requests", f"requests/{row['id']}", "keys", "models", "figures", "alerts"):
+        shown = said(gate, "GET", f"/admin/{place}")
+        assert shown.status == 200, place
+        assert b"zanzibar" not in shown.body
+
+
 def test_a_made_key_works_until_it_is_blocked_and_again_after():
     gate = gate_of()
     made = json.loads(said(gate, "POST", "/admin/keys", {"name": "a/b ü"}).body)["key"]

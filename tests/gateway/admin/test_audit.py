@@ -6,6 +6,7 @@ import io
 import json
 import logging
 import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from time import sleep
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.gateway.asgi import Came, came
 
+from pondero import gateway
 from pondero.canon import HttpRequest
 from pondero.emulator import Emulator
 from pondero.errors import StoreError
@@ -328,6 +330,18 @@ def test_an_entry_is_in_the_database_once_and_as_it_was(database, tmp_path):
     ledger.close()
 
     assert load_audit_page(database, AuditFilter()).entries == [ENTRY]
+
+
+def test_an_entry_is_never_changed_or_deleted(database, tmp_path):
+    for entry in (ENTRY, replace(ENTRY, actor="somebody else")):
+        ledger = Ledger(database, tmp_path / "aside")
+        ledger.note_audit(entry)
+        ledger.close()
+
+    assert load_audit_page(database, AuditFilter()).entries == [ENTRY]
+    changes = re.compile(r"(?:UPDATE|DELETE FROM|DROP TABLE|REPLACE INTO)\s+pondero_audit")
+    sources = Path(gateway.__file__).parent.rglob("*.py")
+    assert [each.name for each in sources if changes.search(each.read_text("utf-8"))] == []
 
 
 def test_an_entry_of_a_killed_process_is_brought_in(database, tmp_path):

@@ -254,6 +254,18 @@ def test_a_cap_in_tokens_is_the_highest_level_that_is_not_above_it():
     assert plan_under(entry, "max", LevelRules(cap="10"))[0].level == "off"
 
 
+SWITCHES = [entry for entry in MODELS if entry.capability.levels[-1:] == ("on",)]
+
+
+@pytest.mark.parametrize("entry", SWITCHES, ids=lambda entry: entry.id)
+def test_a_model_with_a_switch_is_on_under_every_cap_but_off(entry):
+    caps = [*LEVELS[1:], "1"]
+    made = {cap: plan_under(entry, "high", LevelRules(cap=cap))[0].level for cap in caps}
+    assert set(made.values()) == {"on"}
+    off, _ = plan_under(entry, "high", LevelRules(cap="off"))
+    assert is_off(off) or not entry.capability.off
+
+
 def test_a_budget_that_goes_with_an_effort_is_capped_in_both():
     entry = load_catalog().entry("claude-opus-4-5")
     made, why = plan_under(entry, Intent("budget", "high", 2_000), LevelRules(cap="low"))

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from pondero.canon import Usage, dump_json
 from pondero.errors import StoreError
+from pondero.gateway.observability import journal
 from pondero.gateway.observability import ledger as ledgers
 from pondero.gateway.observability import ledger_database as databases
 from pondero.gateway.observability.ledger import (
@@ -305,6 +306,24 @@ def test_where_nothing_can_be_put_aside_it_waits_in_memory(tmp_path, caplog, mon
     database.fails = False
     ledger.close()
     assert database.inner.rows(COUNT) == [(5,)]
+
+
+def test_beyond_its_most_the_oldest_in_memory_are_lost_and_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr(ledgers, "REST", 0.0)
+    monkeypatch.setattr(journal, "MOST", 3)
+    aside = tmp_path / "a-file"
+    aside.write_text("in the way")
+    database = Failing(SqliteDatabase(tmp_path / "gateway.db"))
+    ledger = Ledger(database, aside)
+    noted = list(receipts(5))
+    for receipt in noted:
+        ledger.note(receipt)
+    _until(lambda: ledger.lost)
+    assert (ledger.held, ledger.lost) == (3, 2)
+    database.fails = False
+    ledger.close()
+    kept = {row[0] for row in database.inner.rows("SELECT id FROM pondero_receipts")}
+    assert kept == {each.id for each in noted[2:]}
 
 
 class Failing:

@@ -300,6 +300,17 @@ def test_a_copy_of_the_key_file_alone_has_every_key(tmp_path):
     asyncio.run(run())
 
 
+def test_a_made_key_is_stored_as_its_hash_alone(tmp_path):
+    path = tmp_path / "gateway-keys.db"
+    store = FileKeys(path)
+    text = asyncio.run(KeyRing(tuple, store).make("ci"))
+    store.close()
+
+    stored = b"".join(each.read_bytes() for each in tmp_path.iterdir())
+    assert hash_key(text).encode() in stored
+    assert text.encode() not in stored
+
+
 def test_the_last_key_of_a_file_can_be_removed_on_purpose(tmp_path):
     path = tmp_path / "gateway-keys.db"
 
