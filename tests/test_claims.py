@@ -39,6 +39,9 @@ OTHERS = (
     "endpoints.md",
     "kubernetes.md",
     "gateway.md",
+    "ask.md",
+    "chat.md",
+    "threads.md",
 )
 CHECKED = [*REFERENCE, *OTHERS]
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]

@@ -54,6 +54,13 @@ def test_a_request_is_tried_four_times_and_waits_up_to_half_a_second_first():
     assert (retry.patience, retry.cap) == (120, 30)
 
 
+def test_an_answer_is_written_every_second_and_what_is_typed_every_two():
+    from pondero.store.threads import turn_log
+    from pondero.tui._screen import app
+
+    assert (turn_log._EVERY, app._TYPED_EVERY) == (1, 2)
+
+
 def test_a_plan_needs_no_key(monkeypatch):
     for name in ("ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)

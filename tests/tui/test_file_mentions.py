@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.tui.stage import stage
 
 from pondero.canon import Image, Text
+from pondero.emulator import Emulator
 from pondero.tui import clipboard, file_mentions
 from pondero.tui.state import NoticeCell, UserCell
 
@@ -62,9 +63,16 @@ async def test_files_named_among_the_words_are_sent_and_other_ats_are_words(fold
 
 
 async def test_a_picture_for_a_model_that_reads_none_is_told_and_everything_comes_back(folder):
-    async with stage("deepseek:deepseek-reasoner") as chat:
+    services: list[Emulator] = []
+
+    def make(**settings) -> Emulator:
+        services.append(Emulator(**settings))
+        return services[0]
+
+    async with stage("deepseek:deepseek-reasoner", emulator=make) as chat:
         await chat.say("/attach chart.png")
         await chat.say("What is this?")
+        assert not services[0].log.entries
         lines = " ".join(
             line for c in chat.app.state.page if isinstance(c, NoticeCell) for line in c.lines
         )

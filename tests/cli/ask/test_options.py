@@ -224,6 +224,12 @@ def test_a_file_that_is_not_there_is_said(ask, tmp_path):
 # -- usage, the wire, JSON -------------------------------------------------------------------------
 
 
+def test_a_pipe_gets_the_answer_as_the_model_wrote_it(call, service):
+    text = "# Primes\n\n**2**,\t`3`  \n\n| a | b |\n|---|---|\n| 1 | ü |\n\n- [x](https://example.com)\n"
+    service.expect(ScriptedTurn(text=text))
+    assert call("ask", "claude-opus-5/off", SUM)[1] == f"{text}\n"
+
+
 def test_usage_is_a_line_on_stderr(ask, call, service):
     code, out, err = ask("claude-opus-5/low", "--usage", SUM)
     assert (code, out) == (0, "17 * 23 = 391\n")
