@@ -42,6 +42,9 @@ OTHERS = (
     "ask.md",
     "chat.md",
     "threads.md",
+    "batch.md",
+    "python.md",
+    "scale.md",
 )
 CHECKED = [*REFERENCE, *OTHERS]
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]

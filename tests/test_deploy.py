@@ -208,6 +208,14 @@ def test_the_unit_starts_a_verb_that_is_there_and_reloads_as_the_gateway_does():
     assert service["KillMode"] == "mixed"
 
 
+def test_the_unit_can_write_to_its_own_folder_alone():
+    service = unit()["Service"]
+    assert (service["DynamicUser"], service["ProtectSystem"]) == ("yes", "strict")
+    assert (service["StateDirectory"], service["ProtectHome"]) == ("pondero", "yes")
+    others = ("ReadWritePaths", "CacheDirectory", "LogsDirectory", "RuntimeDirectory", "BindPaths")
+    assert {name for name in others if name in service} == set()
+
+
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd here")
 def test_systemd_knows_every_line_of_the_unit(tmp_path):
     text = (DEPLOY / "pondero.service").read_text("utf-8")

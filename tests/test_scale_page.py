@@ -4,6 +4,9 @@ import re
 from math import ceil
 from pathlib import Path
 
+from pondero.gateway.quotas.admission import _TRIES
+from pondero.gateway.quotas.quota import SLOTS
+
 PAGE = (Path(__file__).parents[1] / "docs" / "scale.md").read_text("utf-8")
 NEEDS = PAGE.partition("## What a thousand requests a second need")[2]
 RATE = 1_000
@@ -97,7 +100,15 @@ def test_where_the_bottlenecks_are_follows_from_the_measurements():
     free = full("no quotas", r"without quotas at ([\d,]+)")
     rows = full("rows", r"at ([\d,]+) rows a second")
     short = full("cache", r"600 needs ([\d.]+) GB")
+    assert bound < rows  # Redis is full first
     assert round(bound) == round(1000 / CPU)
     assert round(free) == round(1000 / _measured("CPU of Redis", 1))
     assert round(rows) == round(1000 / _measured("CPU of PostgreSQL for its row"))
     assert _is_rounded(short, RATE * KEPT * 600 * 9 / 8 / 1e9)
+
+
+def test_the_tries_and_slots_of_the_page_are_those_of_the_program():
+    text = " ".join(PAGE.split())
+    assert _TRIES - 1 == 2
+    assert "two for each of at most two further tries" in text
+    assert f"its window has {SLOTS + 1} slots" in text

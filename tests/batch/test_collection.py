@@ -77,7 +77,7 @@ def test_a_404_on_the_file_of_errors_costs_no_answer():
 
 
 @pytest.mark.parametrize("damage", [drop_line, spoil_line, spoil_bytes, gone])
-@pytest.mark.parametrize("times", [1, 2, 99])
+@pytest.mark.parametrize("times", [1, 2, 3, 99])
 def test_results_that_came_damaged_are_kept_fetched_again_and_then_lost(damage, times):
     service = Damaged({"out": damage}, times)
     batch = begin(service, "openai")
@@ -91,7 +91,8 @@ def test_results_that_came_damaged_are_kept_fetched_again_and_then_lost(damage, 
     least = 0 if damage is gone else 5 if whole else 4
     assert found[0] == least
     assert found == sorted(found)
-    assert found[-1] == (least if times == 99 else 5)
+    most = 99 if damage is gone else 3  # fetches; a file that is not there may come later
+    assert found[-1] == (least if times >= most else 5)
     lost = sum(answer.ending == "lost" for answer in batch.answers.values())
     assert lost == 5 - found[-1]
 

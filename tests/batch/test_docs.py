@@ -7,8 +7,9 @@ from typing import get_args
 
 import pytest
 
-from pondero.batch import Ending
+from pondero.batch import Ending, collection
 from pondero.cli.app import app
+from pondero.framing import MAX_FRAME
 from pondero.store import load_catalog
 
 TEXT = (Path(__file__).parents[2] / "docs" / "batch.md").read_text("utf-8")
@@ -43,6 +44,14 @@ def test_its_table_has_every_provider_with_its_factor_and_limits():
         if terms[name].bytes:
             assert f"{terms[name].bytes // 1_000_000} MB" in holds
         assert ("one model" in holds) == terms[name].one_model
+
+
+def test_its_days_and_bytes_are_those_of_the_program():
+    terms = {p.name: p.batch for p in load_catalog().catalog.providers.values() if p.batch}
+    days = {name: each.kept_days for name, each in terms.items()}
+    assert (days.pop("mistral"), days.pop("anthropic"), {*days.values()}) == (2, 29, {31})
+    assert "after 2 days at Mistral, 29 at Anthropic and 31 elsewhere" in " ".join(TEXT.split())
+    assert (MAX_FRAME, collection._PER_ANSWER) == (64 << 20, 1 << 20)
 
 
 def test_its_command_lines_are_understood():
