@@ -43,6 +43,7 @@ OTHERS = (
     "chat.md",
     "threads.md",
     "batch.md",
+    "sweep.md",
     "python.md",
     "scale.md",
 )

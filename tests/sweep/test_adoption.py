@@ -47,6 +47,18 @@ def test_what_is_adopted_is_what_auto_sends(config_dir):
     assert pondero.plan("claude-opus-5", "low").fields == plan.fields
 
 
+def test_a_calibration_of_another_model_never_matches():
+    swept().adopt("sums")
+    own = pondero.plan("claude-opus-5", "auto")
+    assert "no_calibration" not in [note.code for note in own.adjustments]
+    other = pondero.plan("claude-sonnet-4-5", "auto")
+    assert [note.code for note in other.adjustments] == ["no_calibration"]
+    assert not other.fields
+    strict = pondero.Policy(unsupported="strict")
+    with pytest.raises(pondero.errors.Unsupported, match="calibration"):
+        pondero.plan("claude-sonnet-4-5", "auto", policy=strict)
+
+
 def test_a_level_that_the_user_chose_says_what_it_lacks():
     results = swept()
     results.adopt("dear", level="high")

@@ -8,8 +8,11 @@ from typing import get_args
 import pytest
 
 from pondero.sweep import KINDS
+from pondero.sweep.engines.leases import REQUESTS, TOKENS
 from pondero.sweep.results.values import Verdict
 from pondero.sweep.spec import spec_of
+from pondero.sweep.statistics.allocation import PILOT, pilot_size
+from pondero.sweep.statistics.exact_test import ONCE_MOST
 
 TEXT = (Path(__file__).parents[2] / "docs" / "sweep.md").read_text("utf-8")
 
@@ -43,3 +46,11 @@ def test_its_file_is_one():
     values = tomllib.loads(block)
     assert values.pop("data")
     assert spec_of(**values).margin == 0.03
+
+
+def test_its_numbers_are_those_of_the_program():
+    text = " ".join(TEXT.split())
+    assert f"A pilot of {PILOT} questions (at most a quarter of them;" in text
+    assert (pilot_size(40), pilot_size(80), pilot_size(1_000)) == (10, 20, 20)
+    assert f"leases of at most {REQUESTS} questions or {TOKENS:,} tokens" in text
+    assert f"a pool of at most {ONCE_MOST} right-or-wrong questions" in text

@@ -81,6 +81,12 @@ def test_texts_numbers_and_patterns(judge, target, answer, right):
     assert grade(judge, answer, target=targets).score == right
 
 
+def test_a_short_target_is_a_word_of_its_own():
+    found = {word: grade("includes", f"x{word}x", target=(word,)).score for word in ("ab", "abc")}
+    assert found == {"ab": 0, "abc": 0}
+    assert grade("includes", "xabcdx", target=("abcd",)).score == 1
+
+
 @pytest.mark.parametrize(
     ("answer", "letter"),
     [
