@@ -7,7 +7,7 @@ import pytest
 from pondero.dialects.anthropic.service.types import HOSTED_TOOLS
 from pondero.gateway.answers.response_writer import READ_ON
 from pondero.gateway.config import secrets
-from pondero.gateway.config.model import AlertsConfig, ServerConfig
+from pondero.gateway.config.model import AlertsConfig, GatewayRoute, ServerConfig
 from pondero.gateway.deployments.accounts import LAST_PATIENCE
 from pondero.gateway.deployments.placement import HOME_PATIENCE
 from pondero.gateway.observability import audit_log, error_watch, level_test
@@ -30,6 +30,7 @@ SAID = [
     f"in memory, up to {MOST:,} in each worker",
     f"no room for an answer of {USEFUL_ANSWER:,} tokens",
     f"(`max_uses`, at most {WORDS[HOSTED_TOOLS.passes or 0]})",
+    f'By default (`on_exhausted = "{GatewayRoute("a", ("b",)).on_exhausted}"`)',
     f"from fewer than {level_test.ENOUGH} answers",
     f"a probability of at most {level_test.ALPHA * 100:g} %",
     f"{AlertsConfig().error_share * 100:g} % of at least {error_watch.ENOUGH} requests",
