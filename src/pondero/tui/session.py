@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ..canon import Event, Json, Message, Reply, Usage
 from ..client import AsyncChat, AsyncClient, AsyncTurn, Tools, TurnRecorder, preview_change
-from ..errors import PonderoError
+from ..errors import MissingKey, PonderoError
 from ..store import (
     NO_PRICES,
     NOTHING_PAID,
@@ -133,6 +133,16 @@ class Session:
         if None in prices:
             return said
         return f"{said}  ${prices[0]:.2f}/${prices[1]:.2f} per M"
+
+    def find_missing_key(self, model: str) -> str:
+        """Return which key this model needs and how to set it; empty if it has all it needs."""
+        try:
+            self._client.prepare(model, "?")
+        except MissingKey as error:
+            return str(error)
+        except PonderoError:
+            return ""  # the first question says it, with what was asked
+        return ""
 
     async def aclose(self) -> None:
         """Close every connection."""
