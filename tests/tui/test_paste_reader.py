@@ -1,0 +1,62 @@
+"""Keys and pastes are told apart, however the terminal's input is cut into pieces."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pondero.tui._screen.paste_reader import BEGIN, END, Pasted, PasteReader, Typed
+
+SIGNS = st.sampled_from(["a", "\r", "\x1b", "\x1b[A", "\x1b[I", "[", "2", "0", "1", "~", "é"])
+KEYS = st.lists(SIGNS).map("".join).filter(lambda keys: BEGIN not in keys)
+PASTES = st.lists(SIGNS | st.sampled_from([BEGIN, END])).map("".join)
+CUTS = st.lists(st.integers(1, 7), min_size=1)
+
+
+def read(bursts, cuts):
+    """Return what a reader makes of bursts of input, each cut into pieces, with pauses between."""
+    reader = PasteReader()
+    found = []
+    at = 0
+    for burst in bursts:
+        while burst:
+            size = cuts[at % len(cuts)]
+            at += 1
+            found += reader.feed(burst[:size])
+            burst = burst[size:]
+        found += reader.pause()
+        assert not reader.needs_pause
+    return found
+
+
+def joined(found):
+    """Return the same with the keys that follow each other in one."""
+    whole = []
+    for each in found:
+        if whole and isinstance(each, Typed) and isinstance(whole[-1], Typed):
+            whole[-1] = Typed(whole[-1].text + each.text)
+        else:
+            whole.append(each)
+    return whole
+
+
+@given(KEYS, PASTES, KEYS.filter(lambda keys: END not in keys), CUTS)
+def test_whatever_is_pasted_is_one_paste_and_the_keys_around_it_stay_keys(
+    before, pasted, after, cuts
+):
+    if BEGIN in (before + BEGIN)[:-1] or END in (END + after)[1:]:
+        return  # keys that make a marker with one
+    found = joined(read([before + BEGIN + pasted + END + after], cuts))
+    assert found == [
+        *([Typed(before)] if before else []),
+        Pasted(pasted),
+        *([Typed(after)] if after else []),
+    ]
+
+
+@given(st.lists(PASTES, max_size=3), CUTS)
+def test_pastes_with_a_pause_between_are_several(pastes, cuts):
+    assert read([BEGIN + each + END for each in pastes], cuts) == [Pasted(each) for each in pastes]
+
+
+@given(KEYS, CUTS)
+def test_keys_alone_are_never_held_longer_than_a_pause(keys, cuts):
+    assert "".join(each.text for each in read([keys], cuts)) == keys
