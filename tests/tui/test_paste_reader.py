@@ -17,11 +17,12 @@ def read(bursts, cuts):
     found = []
     at = 0
     for burst in bursts:
-        while burst:
+        rest = burst
+        while rest:
             size = cuts[at % len(cuts)]
             at += 1
-            found += reader.feed(burst[:size])
-            burst = burst[size:]
+            found += reader.feed(rest[:size])
+            rest = rest[size:]
         found += reader.pause()
         assert not reader.needs_pause
     return found

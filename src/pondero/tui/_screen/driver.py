@@ -1,4 +1,4 @@
-"""Terminal input: any byte, and pastes as text. Textual's driver ends at a byte that is not UTF-8."""
+"""Terminal input: any byte, where Textual's driver ends at one that is not UTF-8; and pastes."""
 
 import os
 import selectors
