@@ -187,6 +187,7 @@ _KEYS = (
     "Enter sends · Ctrl+J new line · ↑ ↓ earlier words · Tab completes",
     "Ctrl+P palette · Ctrl+L threads · Ctrl+T levels · Ctrl+Z suspends",
     "Page Up, Page Down scroll · Ctrl+Home, Ctrl+End go to the top and the end",
+    "Ctrl+R shows a folded paste in full · Ctrl+_ undoes typing",
     "Ctrl+O opens the last thinking, Ctrl+G all · Esc stops · Ctrl+C leaves",
     "/help COMMAND says how one is used",
 )
