@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pondero.tui._screen.paste_reader import BEGIN, END, Pasted, PasteReader, Typed
+from pondero.tui._screen.paste_reader import BEGIN, END, KeyInput, PasteInput, PasteReader
 
 SIGNS = st.sampled_from(["a", "\r", "\x1b", "\x1b[A", "\x1b[I", "[", "2", "0", "1", "~", "é"])
 KEYS = st.lists(SIGNS).map("".join).filter(lambda keys: BEGIN not in keys)
@@ -32,8 +32,8 @@ def joined(found):
     """Return the same with the keys that follow each other in one."""
     whole = []
     for each in found:
-        if whole and isinstance(each, Typed) and isinstance(whole[-1], Typed):
-            whole[-1] = Typed(whole[-1].text + each.text)
+        if whole and isinstance(each, KeyInput) and isinstance(whole[-1], KeyInput):
+            whole[-1] = KeyInput(whole[-1].text + each.text)
         else:
             whole.append(each)
     return whole
@@ -47,15 +47,17 @@ def test_whatever_is_pasted_is_one_paste_and_the_keys_around_it_stay_keys(
         return  # keys that make a marker with one
     found = joined(read([before + BEGIN + pasted + END + after], cuts))
     assert found == [
-        *([Typed(before)] if before else []),
-        Pasted(pasted),
-        *([Typed(after)] if after else []),
+        *([KeyInput(before)] if before else []),
+        PasteInput(pasted),
+        *([KeyInput(after)] if after else []),
     ]
 
 
 @given(st.lists(PASTES, max_size=3), CUTS)
 def test_pastes_with_a_pause_between_are_several(pastes, cuts):
-    assert read([BEGIN + each + END for each in pastes], cuts) == [Pasted(each) for each in pastes]
+    assert read([BEGIN + each + END for each in pastes], cuts) == [
+        PasteInput(each) for each in pastes
+    ]
 
 
 @given(KEYS, CUTS)

@@ -1,4 +1,4 @@
-"""Tells whoever shows an answer that its request failed and waits to be sent again."""
+"""Tells the program that shows an answer that its request failed and will be sent again."""
 
 from collections.abc import Callable
 from contextvars import ContextVar

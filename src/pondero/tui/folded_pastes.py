@@ -11,7 +11,7 @@ _CHARACTERS = 2_000
 
 
 class FoldedText(Struct, frozen=True):
-    """A text with tokens for pastes; ``pastes`` maps each token to what it stands for."""
+    """A text with tokens for pastes; ``pastes`` maps each token to its paste."""
 
     text: str = ""
     pastes: dict[str, str] = {}
@@ -23,11 +23,11 @@ class FoldedText(Struct, frozen=True):
 
     @property
     def is_folded(self) -> bool:
-        """Return whether a token stands in the text."""
+        """Return whether the text has a token."""
         return bool(self.pastes) and self._pattern.search(self.text) is not None
 
     def spans(self) -> list[tuple[int, int]]:
-        """Return where the tokens stand in the text."""
+        """Return where the tokens begin and end in the text."""
         return [found.span() for found in self._pattern.finditer(self.text)]
 
     def with_text(self, text: str) -> "FoldedText":

@@ -153,7 +153,7 @@ class Session:
         except MissingKey as error:
             return str(error)
         except PonderoError:
-            return ""  # the first question says it, with what was asked
+            return ""  # an error of the model or address: the first question reports it
         return ""
 
     async def aclose(self) -> None:

@@ -9,7 +9,7 @@ from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
 from textual.events import Paste
 
-from .paste_reader import Pasted, PasteReader, Typed
+from .paste_reader import KeyInput, PasteInput, PasteReader
 
 _TICK = 0.1
 _PAUSE = 0.03
@@ -36,9 +36,9 @@ class TolerantDriver(LinuxDriver):
                 for event in parser.tick():
                     self.process_message(event)
 
-    def _process(self, pieces: Iterable[Typed | Pasted], parser: XTermParser) -> None:
+    def _process(self, pieces: Iterable[KeyInput | PasteInput], parser: XTermParser) -> None:
         for piece in pieces:
-            if isinstance(piece, Pasted):
+            if isinstance(piece, PasteInput):
                 # as Textual has it: https://github.com/Textualize/textual/issues/1661
                 self.process_message(Paste(piece.text.replace("\x00", "")))
             else:  # never empty, which would be the end for the parser

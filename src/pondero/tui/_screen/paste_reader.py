@@ -12,13 +12,13 @@ BEGIN = "\x1b[200~"
 END = "\x1b[201~"
 
 
-class Typed(Struct, frozen=True):
+class KeyInput(Struct, frozen=True):
     """Text that came from the keyboard."""
 
     text: str
 
 
-class Pasted(Struct, frozen=True):
+class PasteInput(Struct, frozen=True):
     """The whole text of a paste."""
 
     text: str
@@ -34,7 +34,7 @@ class PasteReader:
     def __init__(self) -> None:
         self._half = ""  # the last keys, which may be the first half of a marker
         self._paste: list[str] | None = None
-        self._tail = ""  # of the paste: a marker may come in two pieces
+        self._tail = ""  # of the paste: a marker can arrive in two pieces
         self._has_end = False
 
     @property
@@ -42,7 +42,7 @@ class PasteReader:
         """Return whether a pause decides what has come."""
         return bool(self._half) or self._has_end
 
-    def feed(self, text: str) -> Iterator[Typed | Pasted]:
+    def feed(self, text: str) -> Iterator[KeyInput | PasteInput]:
         """Yield what is certain by now."""
         if self._paste is not None:
             self._collect(self._paste, text)
@@ -51,20 +51,20 @@ class PasteReader:
         size = 0 if begins else _count_half(keys)
         self._half = keys[len(keys) - size :]
         if keys := keys[: len(keys) - size]:
-            yield Typed(keys)
+            yield KeyInput(keys)
         if begins:
             self._paste = []
             self._collect(self._paste, rest)
 
-    def pause(self) -> Iterator[Typed | Pasted]:
+    def pause(self) -> Iterator[KeyInput | PasteInput]:
         """Yield what is certain if nothing has come for a moment."""
         keys, self._half = self._half, ""
         if self._paste is not None and self._has_end:
             pasted, _, keys = "".join(self._paste).rpartition(END)
             self._paste, self._tail, self._has_end = None, "", False
-            yield Pasted(pasted)
+            yield PasteInput(pasted)
         if keys:
-            yield Typed(keys)
+            yield KeyInput(keys)
 
     def _collect(self, paste: list[str], text: str) -> None:
         seen = self._tail + text
