@@ -17,6 +17,7 @@ async def test_the_wait_that_a_service_asks_for_is_shown_and_esc_ends_it():
         while "429: asks again in 12 s, Esc stops" not in chat.text:
             await chat.pilot.pause()
             chat.app.frame()
+            assert chat.app.state.busy, chat.text
         chat.clock.now += 7
         chat.app.frame()
         await chat.drawn()
@@ -36,6 +37,7 @@ async def test_each_column_of_a_comparison_says_its_own_wait():
             await chat.pilot.pause()
             chat.app.frame()
             await chat.drawn()
+            assert chat.app.state.active, chat.text
         await chat.press("escape")
 
 

@@ -31,7 +31,7 @@ def model_command(state: ChatState, argument: str, dial: DialView) -> Transition
     if waiting := len(state.queue):
         goes = "prompts go" if waiting > 1 else "prompt goes"
         said = said.but(hint=f"{waiting} waiting {goes} to {changed.name}; ↑ takes one back")
-    return said, (*_switch_effects(state, changed), CheckKey(name))
+    return said, (CheckKey(name), *_switch_effects(state, changed))
 
 
 def thinking(state: ChatState, argument: str, dial: DialView) -> Transition:
