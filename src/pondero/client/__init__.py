@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .prompts.attachments import attachment, decode_text
     from .prompts.messages import parse_prompt
     from .prompts.option_names import explain_unknown, find_ours
+    from .retry_watch import RETRY_WATCHER
     from .stream import AsyncStream, Stream
     from .token_counts import TokenCount
     from .tools.schema_check import SchemaCheck
@@ -52,6 +53,7 @@ _NAMES = {
     "prompts.attachments": "attachment decode_text",
     "prompts.messages": "parse_prompt",
     "prompts.option_names": "explain_unknown find_ours",
+    "retry_watch": "RETRY_WATCHER",
     "stream": "AsyncStream Stream",
     "token_counts": "TokenCount",
     "tools.schema_check": "SchemaCheck",
@@ -60,6 +62,7 @@ _NAMES = {
 }
 
 __all__ = [
+    "RETRY_WATCHER",
     "Approve",
     "AsyncBatch",
     "AsyncChat",

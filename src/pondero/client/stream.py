@@ -43,6 +43,7 @@ from ..transport import AsyncShell, Shell
 from .dial import note_answer, warn_adjustments
 from .fallbacks import Candidates
 from .hooks import Hooks
+from .retry_watch import RETRY_WATCHER
 from .thinking_text import TextReaders
 from .tracing import log_retry, start_span
 
@@ -168,6 +169,8 @@ class _Stream(Generic[T, V]):
 
     def _note_retry(self, error: PonderoError, seconds: float) -> None:
         log_retry(self._prepared.exchange, error, seconds)
+        if (watch := RETRY_WATCHER.get()) is not None:
+            watch(error, seconds)
         if self._span is not None:
             self._span.note_retry()
 

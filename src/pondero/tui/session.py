@@ -12,9 +12,17 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..canon import Event, Json, Message, Reply, Usage
-from ..client import AsyncChat, AsyncClient, AsyncTurn, Tools, TurnRecorder, preview_change
-from ..errors import PonderoError
+from ..canon import Json, Message, Reply, Usage
+from ..client import (
+    RETRY_WATCHER,
+    AsyncChat,
+    AsyncClient,
+    AsyncTurn,
+    Tools,
+    TurnRecorder,
+    preview_change,
+)
+from ..errors import MissingKey, PonderoError, ServiceError
 from ..store import (
     NO_PRICES,
     NOTHING_PAID,
@@ -34,6 +42,10 @@ ALL = "all"
 
 Propose = Callable[[str, str, dict[str, Json], str], Awaitable[Word]]
 """Asks the user about a call: its name, where the tool is from, the arguments, and who asks."""
+
+
+Feed = Callable[[actions.Arrival], None]
+"""Takes what comes while a model is asked."""
 
 
 class _Asking(NamedTuple):
@@ -134,6 +146,16 @@ class Session:
             return said
         return f"{said}  ${prices[0]:.2f}/${prices[1]:.2f} per M"
 
+    def find_missing_key(self, model: str) -> str:
+        """Return which key this model needs and how to set it; empty if it has all it needs."""
+        try:
+            self._client.prepare(model, "?")
+        except MissingKey as error:
+            return str(error)
+        except PonderoError:
+            return ""  # an error of the model or address: the first question reports it
+        return ""
+
     async def aclose(self) -> None:
         """Close every connection."""
         await self.tools.aclose()
@@ -165,7 +187,7 @@ class Session:
             each.tool.name: each.server or here.get(each.tool.name, "this chat") for each in listed
         }
 
-    async def turn(self, ask: effects.AskModel, feed: Callable[[Event], None]) -> actions.TurnEnded:
+    async def turn(self, ask: effects.AskModel, feed: Feed) -> actions.TurnEnded:
         """Run one turn and record it. When it is cancelled, what has arrived is recorded."""
         stored, ended, journal = await self._run_turn(ask, None, feed)
         saved = self.writer.add(
@@ -177,18 +199,17 @@ class Session:
         )
         return replace(ended, thread=saved.thread, unsaved=saved.unsaved, grown=saved.grown)
 
-    async def candidate(
-        self, ask: effects.AskModel, number: int, feed: Callable[[Event], None]
-    ) -> Candidate:
+    async def candidate(self, ask: effects.AskModel, number: int, feed: Feed) -> Candidate:
         """Run a turn after ``number`` messages; until one is chosen, only its journal has it."""
         stored, ended, journal = await self._run_turn(ask, number, feed)
         return Candidate(ask, stored, ended, journal)
 
     async def _run_turn(
-        self, ask: effects.AskModel, number: int | None, feed: Callable[[Event], None]
+        self, ask: effects.AskModel, number: int | None, feed: Feed
     ) -> tuple[tuple[StoredMessage, ...], actions.TurnEnded, TurnJournal | None]:
         recorder = TurnRecorder(self._clock, paid=self.paid)
         _ASKING.set(_Asking(self, recorder, ask.label))
+        RETRY_WATCHER.set(lambda error, seconds: feed(self._make_wait(error, seconds)))
         journal: TurnJournal | None = None
         error: PonderoError | None = None
         stopped = False
@@ -241,6 +262,10 @@ class Session:
             waited=recorder.waited,
         )
         return stored, ended, journal
+
+    def _make_wait(self, error: PonderoError, seconds: float) -> actions.RetryWait:
+        status = error.status if isinstance(error, ServiceError) else None
+        return actions.RetryWait(str(status or "no answer"), seconds, self._clock())
 
     def handoff(self, move: effects.Handoff) -> actions.HandedOff:
         """Return which parts of the past the other model will not see, and what the move costs."""

@@ -75,13 +75,16 @@ def test_while_an_answer_comes_one_can_leave_and_ask_for_help(chat, dial):
 def test_a_switch_notes_it_in_the_thread_and_asks_what_is_left_behind(chat, dial):
     _, asked = say(had(chat, dial), dial, "/model gemini-3-pro/high")
     assert asked == (
+        effects.CheckKey("google:gemini-3-pro"),
         effects.NoteModel("google:gemini-3-pro", "high", ""),
         effects.Handoff("google:gemini-3-pro", "high", last_prompt=10),
     )
 
 
 def test_a_switch_to_where_one_is_changes_nothing(chat, dial):
-    assert say(had(chat, dial), dial, "/model claude-sonnet-4-5/medium")[1] == ()
+    here = "anthropic:claude-sonnet-4-5"
+    asked = say(had(chat, dial), dial, "/model claude-sonnet-4-5/medium")[1]
+    assert asked == (effects.CheckKey(here),)
 
 
 def test_a_change_says_how_much_cache_it_throws_away(chat, dial):

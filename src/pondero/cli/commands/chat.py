@@ -129,6 +129,8 @@ def chat(
         sources={each.__name__: named for named, each in functions.items()},
         approved={*approved, *yours.values.get("tools.approved", ())},
     )
+    if resume is None and (missing := session.find_missing_key(state.model)):
+        first = (*first, _report(f"⚠ {missing}", warning=True))
     state = state.but(unsaved=writer.why_unsaved)
     try:
         if plain:

@@ -180,7 +180,7 @@ class ChatApp(App[None]):
 
     def _save_drafts(self, cut: Collection[ConversationTab] = ()) -> None:
         for tab in self._tabs:
-            typed = self.prompt.text if tab is self.tab else ""
+            typed = self.prompt.full_text if tab is self.tab else ""
             self._executor.save_drafts(tab, typed, cut=tab in cut)
 
     # -- the loop: an action, a state, what it asks for -------------------------------------------
@@ -194,7 +194,7 @@ class ChatApp(App[None]):
         was = tab.state
         tab.state, asked = reduce(was, action, self._dial)
         if tab.state.queue != was.queue:
-            self._executor.save_drafts(tab, self.prompt.text if tab is self.tab else "")
+            self._executor.save_drafts(tab, self.prompt.full_text if tab is self.tab else "")
         if tab is self.tab and tab.state is not was and self.page.is_attached:
             self._draw()  # unless the app has been closed
         self._run_frames()

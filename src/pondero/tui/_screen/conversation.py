@@ -4,7 +4,6 @@ from asyncio import Future
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
-from ...canon import Event
 from ..session import Candidate, Session
 from ..state import ChatState, Word, actions
 
@@ -27,9 +26,9 @@ class ConversationTab:
     def __init__(self, state: ChatState, session: Session) -> None:
         self.state = state
         self.session = session
-        self.events: list[Event] = []
+        self.events: list[actions.Arrival] = []
         self.turn: Running | None = None
-        self.columns: dict[int, list[Event]] = {}
+        self.columns: dict[int, list[actions.Arrival]] = {}
         self.candidates: dict[int, Candidate] = {}
         self.asking: list[Running] = []
         self.proposed: dict[int, Future[Word]] = {}
@@ -49,7 +48,7 @@ class ConversationTab:
         """Return whether all of it is on disk, so that it can be closed and opened again."""
         return self.state.thread is not None and self.state.unsaved is None
 
-    def feed(self, event: Event) -> None:
+    def feed(self, event: actions.Arrival) -> None:
         """Take an event of the answer; the next frame draws it."""
         self.events.append(event)
 

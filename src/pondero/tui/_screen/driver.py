@@ -1,13 +1,19 @@
-"""Terminal input. Textual's driver ends the app at a byte that is not UTF-8; here it is ``�``."""
+"""Terminal input: any byte, where Textual's driver ends at one that is not UTF-8; and pastes."""
 
 import os
 import selectors
 from codecs import getincrementaldecoder
+from collections.abc import Iterable
 
 from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
+from textual.events import Paste
+
+from .paste_reader import KeyInput, PasteInput, PasteReader
 
 _TICK = 0.1
+_PAUSE = 0.03
+"""Seconds without input after which a paste has ended: less than between two keys held down."""
 _MOST = 4096
 
 
@@ -18,15 +24,23 @@ class TolerantDriver(LinuxDriver):
         """Read what is typed until the app is closed."""
         decode = getincrementaldecoder("utf-8")("replace").decode
         parser = XTermParser(self._debug)
+        reader = PasteReader()
         with selectors.SelectSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
             while not self.exit_event.is_set():
-                came = os.read(self.fileno, _MOST) if selector.select(_TICK) else None
+                patience = _PAUSE if reader.needs_pause else _TICK
+                came = os.read(self.fileno, _MOST) if selector.select(patience) else None
                 if came == b"":
                     self.exit_event.wait(_TICK)  # the terminal is gone: there is always nothing
-                # An empty text, which is half a character, would be the end for the parser.
-                if came and (typed := decode(came)):
-                    for event in parser.feed(typed):
-                        self.process_message(event)
+                self._process(reader.feed(decode(came)) if came else reader.pause(), parser)
                 for event in parser.tick():
+                    self.process_message(event)
+
+    def _process(self, pieces: Iterable[KeyInput | PasteInput], parser: XTermParser) -> None:
+        for piece in pieces:
+            if isinstance(piece, PasteInput):
+                # as Textual has it: https://github.com/Textualize/textual/issues/1661
+                self.process_message(Paste(piece.text.replace("\x00", "")))
+            else:  # never empty, which would be the end for the parser
+                for event in parser.feed(piece.text):
                     self.process_message(event)

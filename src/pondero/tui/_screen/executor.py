@@ -102,6 +102,7 @@ class Executor:
             effects.Stop: self._stop,
             effects.Handoff: self._handoff,
             effects.NoteModel: self._note,
+            effects.CheckKey: self._check_key,
             effects.Begin: self._begin,
             effects.Open: self._open,
             effects.Fork: self._fork,
@@ -274,6 +275,10 @@ class Executor:
         tab.session.writer.note(
             model=effect.model, level_text=effect.level_text, system=effect.system
         )
+
+    def _check_key(self, effect: effects.CheckKey, tab: ConversationTab) -> None:
+        if said := tab.session.find_missing_key(effect.model):
+            self._dispatch(actions.LinesReported((f"⚠ {said}",), "warning"), tab)
 
     # -- threads ----------------------------------------------------------------------------------
 

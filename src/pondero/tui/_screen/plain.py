@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
+from math import ceil
 from threading import Thread
 
 from ...canon import escape_controls
@@ -27,9 +28,11 @@ from ..state import (
     ThinkingCell,
     ToolCallCell,
     UserCell,
+    WaitingCell,
     Word,
     actions,
     column_figures,
+    format_seconds,
     reduce,
 )
 from .conversation import ConversationTab, Tabs
@@ -38,6 +41,8 @@ from .executor import Executor
 
 _FRAME = 0.1
 """Seconds between two looks at what has arrived."""
+_ROUND = 10
+"""Seconds between two lines that count a wait down."""
 _WORDS: dict[str, Word] = {"o": "once", "once": "once", "a": "always", "always": "always"}
 
 
@@ -302,6 +307,10 @@ def _texts(cell: Cell) -> Iterator[str]:
         case ToolCallCell():
             yield f"tool {cell.name}({cell.arguments})\n" if not cell.live else ""
             yield f"result: {cell.result}\n" if cell.result is not None else ""
+        case WaitingCell() if cell.left:
+            yield f"{cell.describe_wait(cell.wait)}, Ctrl+C stops\n"
+            rounds = range(ceil(cell.wait / _ROUND) - 1, ceil(cell.left / _ROUND) - 1, -1)
+            yield from (f"in {format_seconds(each * _ROUND)}\n" for each in rounds)
         case _:
             return
 

@@ -3,7 +3,16 @@
 from . import actions, effects
 from .actions import Action
 from .catalog_view import Choice, DialView
-from .cells import AnswerCell, Cell, NoticeCell, ThinkingCell, ToolCallCell, UserCell, WaitingCell
+from .cells import (
+    AnswerCell,
+    Cell,
+    NoticeCell,
+    ThinkingCell,
+    ToolCallCell,
+    UserCell,
+    WaitingCell,
+    format_seconds,
+)
 from .commands import COMMANDS, completions
 from .effects import Effect
 from .handlers.comparison import column_figures
@@ -60,6 +69,7 @@ __all__ = [
     "completions",
     "describe_trouble",
     "effects",
+    "format_seconds",
     "initial_state",
     "place_value",
     "preview_switch",

@@ -109,10 +109,22 @@ class Scrolled(Action, frozen=True):
 # -- outcomes -----------------------------------------------------------------------------------
 
 
+class RetryWait(Struct, frozen=True):
+    """A request failed for this reason at ``at``, and is sent again after these seconds."""
+
+    reason: str
+    seconds: float
+    at: float
+
+
+Arrival = Event | RetryWait
+"""What comes while a model is asked."""
+
+
 class EventsArrived(Action, frozen=True):
     """These events came since the last frame, perhaps none; ``at`` is now."""
 
-    events: tuple[Event, ...]
+    events: tuple[Arrival, ...]
     at: float
 
 
@@ -167,7 +179,7 @@ class BackgroundTurnEnded(Action, frozen=True):
 class ColumnsArrived(Action, frozen=True):
     """These events came for these columns since the last frame; ``at`` is now."""
 
-    events: tuple[tuple[int, tuple[Event, ...]], ...]
+    events: tuple[tuple[int, tuple[Arrival, ...]], ...]
     at: float
 
 

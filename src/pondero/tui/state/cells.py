@@ -1,5 +1,6 @@
 """The cells of the page, from top to bottom. Each is a value with the text it shows."""
 
+from math import ceil
 from typing import Literal
 
 from msgspec import Struct
@@ -107,18 +108,40 @@ class NoticeCell(Struct, frozen=True, kw_only=True):
 
 
 class WaitingCell(Struct, frozen=True, kw_only=True):
-    """An answer of which nothing has arrived."""
+    """An answer of which nothing has arrived.
+
+    ``reason`` is why the last request failed; another is sent ``wait`` seconds after ``failed``,
+    in ``left`` seconds.
+    """
 
     key: int
     model: str
     began: float = 0.0
     seconds: float = 0.0
     number: int | None = None
+    reason: str = ""
+    failed: float = 0.0
+    wait: float = 0.0
+    left: int = 0
 
     @property
     def line(self) -> str:
-        """Return which model is awaited, and for how long."""
+        """Return which model is awaited, and for how long; or when it is asked again."""
+        if self.left:
+            return f"{self.describe_wait(self.left)}, Esc stops"
         return _join_words(f"waiting for {self.model}…", format_seconds(self.seconds))
+
+    def describe_wait(self, seconds: float) -> str:
+        """Return why it is asked again, and that it is in these seconds."""
+        return f"{self.reason}: asks again in {format_seconds(ceil(seconds))}"
+
+    def count_down(self, at: float) -> "WaitingCell":
+        """Return this cell with its figures at this time."""
+        seconds = float(int(at - self.began))
+        left = max(0, ceil(self.failed + self.wait - at))
+        if (seconds, left) == (self.seconds, self.left):
+            return self
+        return replace(self, seconds=seconds, left=left)
 
 
 Cell = UserCell | ThinkingCell | AnswerCell | ToolCallCell | NoticeCell | WaitingCell

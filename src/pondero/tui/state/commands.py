@@ -185,10 +185,10 @@ def _quit(state: ChatState, _argument: str, _dial: DialView) -> Transition:
 _KEYS = (
     "",
     "Enter sends · Ctrl+J new line · ↑ ↓ earlier words · Tab completes",
-    "Ctrl+P palette · Ctrl+L threads · Ctrl+T levels · Ctrl+Z suspends",
+    "Ctrl+P palette · Ctrl+L threads · Ctrl+T levels · Ctrl+R shows a paste",
     "Page Up, Page Down scroll · Ctrl+Home, Ctrl+End go to the top and the end",
     "Ctrl+O opens the last thinking, Ctrl+G all · Esc stops · Ctrl+C leaves",
-    "/help COMMAND says how one is used",
+    "/help COMMAND says how one is used · Ctrl+Z suspends",
 )
 
 COMMANDS: dict[str, Command] = {

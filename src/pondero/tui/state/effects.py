@@ -73,6 +73,12 @@ class NoteModel(Effect, frozen=True):
     system: str
 
 
+class CheckKey(Effect, frozen=True):
+    """Look whether this model's key is there; LinesReported follows if it is not."""
+
+    model: str
+
+
 class Begin(Effect, frozen=True):
     """Begin a new thread with the next words."""
 

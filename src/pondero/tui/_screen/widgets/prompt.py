@@ -9,12 +9,16 @@ from rich.text import Text
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.document._document import EditResult
+from textual.document._edit import Edit
+from textual.geometry import Offset
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
 from ....canon import escape_controls
 from ...file_mentions import find_dropped
+from ...folded_pastes import FoldedText, is_long, widen
 from ...state import COMMANDS, ChatState, queued_lines
 from .visible import content
 
@@ -77,6 +81,10 @@ _KEYS = (
     "Enter sends · Ctrl+T level · /help",
     "Enter sends · /help",
 )
+_PASTE_KEYS = (
+    "Enter sends · Ctrl+R shows the paste · /help",
+    "Ctrl+R shows the paste",
+)
 _CORNERS = 8  # columns of the frame for its corners and margins
 _TITLE = 60
 
@@ -91,6 +99,7 @@ class Prompt(TextArea):
         Binding("ctrl+c", "interrupt", show=False),
         Binding("ctrl+d", "leave_or_delete", show=False),
         Binding("ctrl+v", "paste_picture", show=False),
+        Binding("ctrl+r", "unfold_pastes", show=False),
         Binding("ctrl+underscore", "undo", show=False),  # Ctrl+Z suspends the chat
     ]
 
@@ -141,9 +150,11 @@ class Prompt(TextArea):
         self._previewed = ""
         self._lines: tuple[str, ...] = ()
         self._line = 0
-        self._history: list[str] = []
+        self._pastes = FoldedText()  # its text is the document's, see _folded
+        self._names_paste = False
+        self._history: list[FoldedText] = []
         self._at = 0
-        self._draft = ""
+        self._draft = FoldedText()
         self._hint = ""
         self._framed: tuple[str, str] | None = None
         self._offered = False  # whether the text was put back and is selected since
@@ -158,17 +169,38 @@ class Prompt(TextArea):
             "escape": self._close,
         }
 
+    @property
+    def full_text(self) -> str:
+        """Return the text with all pastes in it."""
+        return self._folded.full
+
+    @property
+    def _folded(self) -> FoldedText:
+        return self._pastes.with_text(self.text)
+
     def remember(self, words: str) -> None:
         """Add words to the history."""
-        if words and (not self._history or self._history[-1] != words):
-            self._history.append(words)
+        self._remember(self._find_folded(words))
+
+    def _remember(self, folded: FoldedText) -> None:
+        if folded.text and (not self._history or self._history[-1] != folded):
+            self._history.append(folded)
         self._at = len(self._history)
 
     def put(self, words: str) -> None:
-        """Replace the text, with the cursor at its end."""
-        self.load_text(words)
-        self.move_cursor(self.document.end)
+        """Replace the text, with the cursor at its end; pastes that were folded are again."""
+        self._show_folded(self._find_folded(words))
         self._look()
+
+    def _find_folded(self, words: str) -> FoldedText:
+        """Return words as they were sent from here; as they are, if they were not."""
+        sent = (each for each in reversed(self._history) if each.pastes and each.full == words)
+        return next(sent, FoldedText(words))
+
+    def _show_folded(self, folded: FoldedText) -> None:
+        self._pastes = folded
+        self.load_text(folded.text)
+        self.move_cursor(self.document.end)
 
     def offer(self, words: str) -> None:
         """Put words back, selected: what is typed next replaces them, and ↑ recalls them."""
@@ -189,7 +221,9 @@ class Prompt(TextArea):
     def on_resize(self) -> None:
         """Name as many keys on the frame as it has room for, where there is no hint."""
         room = self.outer_size.width - _CORNERS
-        keys = next((keys for keys in _KEYS if len(keys) <= room), _KEYS[-1])
+        self._names_paste = self._folded.is_folded
+        named = _PASTE_KEYS if self._names_paste else _KEYS
+        keys = next((keys for keys in named if len(keys) <= room), named[-1])
         widget: Widget = self  # see above
         widget.border_subtitle = content(self._fit_preview(room) or self._hint or keys)
 
@@ -228,6 +262,66 @@ class Prompt(TextArea):
             event.stop()
             event.prevent_default()
             self.post_message(self.FilesDropped(paths))
+        elif is_long(text := _with_newlines(event.text)):
+            event.prevent_default()
+            self._paste_folded(text)
+
+    def action_paste(self) -> None:
+        """Paste what was cut or copied here."""
+        if is_long(text := _with_newlines(self.app.clipboard)):
+            self._paste_folded(text)
+        else:
+            super().action_paste()
+
+    def _paste_folded(self, text: str) -> None:
+        token, self._pastes = self._folded.fold(text)
+        if done := self._replace_via_keyboard(token, *self.selection):
+            self.move_cursor(done.end_location)
+
+    def edit(self, edit: Edit) -> EditResult:
+        """Make an edit; one that would cut the token of a paste takes all of it."""
+        if self._pastes.pastes:
+            (top, start), (bottom, end) = sorted((edit.from_location, edit.to_location))
+            if top == bottom:
+                start, end = widen(self._find_tokens(top), start, end)
+            else:  # a token has no line break
+                start, _ = widen(self._find_tokens(top), start, len(self.document.get_line(top)))
+                _, end = widen(self._find_tokens(bottom), 0, end)
+            edit.from_location, edit.to_location = (top, start), (bottom, end)
+        return super().edit(edit)
+
+    def scroll_cursor_visible(self, center: bool = False, animate: bool = False) -> Offset:  # noqa: FBT001, FBT002 - Textual's
+        """Scroll to the cursor, unless an undo has left it behind the end: it is moved next."""
+        if self.cursor_location[0] >= self.document.line_count:
+            return Offset()
+        return super().scroll_cursor_visible(center, animate)
+
+    def _find_tokens(self, row: int) -> list[tuple[int, int]]:
+        if row >= self.document.line_count:  # behind the last line, where one that is cut ends
+            return []
+        return self._pastes.with_text(self.document.get_line(row)).spans()
+
+    def action_copy(self) -> None:
+        """Copy the selection, its pastes in full."""
+        super().action_copy()
+        self._unfold_clipboard()
+
+    def action_cut(self) -> None:
+        """Cut the selection, or the line, its pastes in full."""
+        super().action_cut()
+        self._unfold_clipboard()
+
+    def _unfold_clipboard(self) -> None:
+        copied = self._pastes.with_text(self.app.clipboard)
+        if copied.is_folded:
+            self.app.copy_to_clipboard(copied.full)
+
+    def action_unfold_pastes(self) -> None:
+        """Show the pastes in full; undo folds them again."""
+        folded = self._folded
+        if folded.is_folded:
+            self.replace(folded.full, (0, 0), self.document.end)
+            self.move_cursor(self.document.end)
 
     def action_paste_picture(self) -> None:
         """Attach a picture, or paste words."""
@@ -245,9 +339,10 @@ class Prompt(TextArea):
         half = text.startswith("/") and " " not in text and text[1:].lower() not in COMMANDS
         if self._lines and half:
             return self._take()
-        self.remember(text.strip())
+        folded = self._folded
+        self._remember(folded.with_text(text.strip()))
         self.put("")
-        self.post_message(self.LineSent(text))
+        self.post_message(self.LineSent(folded.full))
         return True
 
     def _break(self) -> bool:
@@ -287,10 +382,9 @@ class Prompt(TextArea):
         if not 0 <= to <= len(self._history):
             return False
         if self._at == len(self._history):
-            self._draft = self.text
+            self._draft = self._folded
         self._at = to
-        self.load_text(self._history[to] if to < len(self._history) else self._draft)
-        self.move_cursor(self.document.end)
+        self._show_folded(self._history[to] if to < len(self._history) else self._draft)
         return True
 
     def _choose(self, step: int) -> bool:
@@ -302,7 +396,7 @@ class Prompt(TextArea):
         text = self.text
         at_end = self.cursor_location == self.document.end
         previewed = self._preview(text) if text.startswith("/") else ""
-        if previewed != self._previewed:
+        if previewed != self._previewed or self._folded.is_folded != self._names_paste:
             self._previewed = previewed
             self.on_resize()
         self._offer(
@@ -329,3 +423,8 @@ class Prompt(TextArea):
             self.action_delete_right()
         else:
             self.post_message(self.ExitPressed())
+
+
+def _with_newlines(text: str) -> str:
+    """Return a paste with the line ends that the thread has; terminals send carriage returns."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")

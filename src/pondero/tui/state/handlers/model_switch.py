@@ -9,7 +9,7 @@ from ....errors import PonderoError
 from ....thinking import BENIGN, Plan, percent_of_output
 from ..catalog_view import DialView
 from ..cells import Tone
-from ..effects import Effects, Handoff, NoteModel, Transition
+from ..effects import CheckKey, Effects, Handoff, NoteModel, Transition
 from ..state import ChatState, PickerState
 
 _BUDGET = re.compile(r"\s*--(?:thinking-)?budget[= ]\s*(\S+)")
@@ -31,7 +31,7 @@ def model_command(state: ChatState, argument: str, dial: DialView) -> Transition
     if waiting := len(state.queue):
         goes = "prompts go" if waiting > 1 else "prompt goes"
         said = said.but(hint=f"{waiting} waiting {goes} to {changed.name}; ↑ takes one back")
-    return said, _switch_effects(state, changed)
+    return said, (CheckKey(name), *_switch_effects(state, changed))
 
 
 def thinking(state: ChatState, argument: str, dial: DialView) -> Transition:

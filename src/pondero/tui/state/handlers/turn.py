@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from .... import errors
 from ....canon import (
-    Event,
     Finished,
     PartEnd,
     PartStart,
@@ -63,7 +62,7 @@ def question_text(asked: DraftQuestion) -> str:
     return "\n".join((*(describe_attachment(part) for part in asked.parts), asked.words)).strip()
 
 
-def on_events(state: ChatState, events: tuple[Event, ...], at: float) -> ChatState:
+def on_events(state: ChatState, events: tuple[actions.Arrival, ...], at: float) -> ChatState:
     """Return the state with these events in its live cells, and its counters at this time."""
     if state.turn is None:
         return state
@@ -86,6 +85,7 @@ class _Drawing:
         self._key = state.next_key
         self._handlers: dict[type, Callable[[Any], None]] = {
             Started: self._start_exchange,
+            actions.RetryWait: self._wait_for_retry,
             PartStart: self._start_part,
             TextDelta: self._add_delta,
             ThinkingDelta: self._add_delta,
@@ -93,7 +93,7 @@ class _Drawing:
             Finished: self._finish_exchange,
         }
 
-    def feed(self, event: Event) -> None:
+    def feed(self, event: actions.Arrival) -> None:
         """Draw one event."""
         if handler := self._handlers.get(type(event)):
             handler(event)
@@ -111,6 +111,18 @@ class _Drawing:
     def _start_exchange(self, _event: Started) -> None:
         self._places.clear()
         self._exchange_at = len(self._cells)
+
+    def _wait_for_retry(self, event: actions.RetryWait) -> None:
+        if event.seconds < 1:  # it is over before it is read
+            return
+        said = {"reason": event.reason, "failed": event.at, "wait": event.seconds}
+        if not any(isinstance(cell, WaitingCell) for cell in self._cells):  # after a tool ran
+            number, model = self._turn.number, self._was.name
+            self._cells.append(
+                WaitingCell(key=self._key, model=model, began=event.at, number=number)
+            )
+            self._key += 1
+        self._cells = [replace(c, **said) if isinstance(c, WaitingCell) else c for c in self._cells]
 
     def _start_part(self, event: PartStart) -> None:
         number = self._turn.number
@@ -202,7 +214,9 @@ class _Drawing:
         return replace(cell, live=False, seconds=self._at - cell.began)
 
     def _update_counter(self, cell: Cell) -> Cell:
-        if isinstance(cell, WaitingCell) or (isinstance(cell, ThinkingCell) and cell.live):
+        if isinstance(cell, WaitingCell):
+            return cell.count_down(self._at)
+        if isinstance(cell, ThinkingCell) and cell.live:
             seconds = float(int(self._at - cell.began))
             return cell if cell.seconds == seconds else replace(cell, seconds=seconds)
         return cell
@@ -212,7 +226,7 @@ def _unread(nature: Nature) -> Nature:
     return "redacted" if nature == "redacted" else "hidden"
 
 
-def _merge_deltas(events: Iterable[Event]) -> Iterable[Event]:
+def _merge_deltas(events: Iterable[actions.Arrival]) -> Iterable[actions.Arrival]:
     for key, group in groupby(events, key=_delta_key):
         if key is None:
             yield from group
@@ -222,7 +236,7 @@ def _merge_deltas(events: Iterable[Event]) -> Iterable[Event]:
             yield kind(index, "".join(delta.text for delta in deltas))
 
 
-def _delta_key(event: Event) -> tuple[type[TextDelta | ThinkingDelta], int] | None:
+def _delta_key(event: actions.Arrival) -> tuple[type[TextDelta | ThinkingDelta], int] | None:
     return (type(event), event.index) if isinstance(event, TextDelta | ThinkingDelta) else None
 
 
