@@ -153,7 +153,9 @@ def test_the_page_continues_an_answer_as_it_says(client):
     for name in ("claude-opus-5", "gemini-3-flash-preview"):
         assert name in block
     shown = block.replace("claude-opus-5", "claude").replace("gemini-3-flash-preview", "gemini")
-    names: dict[str, Any] = {"client": client}
+    shown = shown.replace("http://127.0.0.1:8787/v1", str(client.base_url))
+    names: dict[str, Any] = {}
     exec(compile(shown, "gateway.md", "exec"), names)
+    names["client"].close()
     listed = client.responses.input_items.list(names["second"].id)
     assert "My name is Ann." in str(list(listed))

@@ -44,11 +44,12 @@ def test_a_recipe_runs_as_printed(recipe, gateway, capsys, monkeypatch):
 
 def test_every_plugin_has_a_readme_a_project_and_its_place_on_the_page():
     folders = [path for path in sorted((ROOT / "plugins").iterdir()) if path.is_dir()]
-    assert [folder.name for folder in folders] == ["inspect", "llm", "pydantic-ai"]
+    assert [folder.name for folder in folders] == ["gateway-hooks", "inspect", "llm", "pydantic-ai"]
     for folder in folders:
         project = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]
         assert project["version"] == pondero.__version__
-        assert f"pondero>={pondero.__version__}" in project["dependencies"]
+        needs = {each.replace("[gateway]", "") for each in project["dependencies"]}
+        assert f"pondero>={pondero.__version__}" in needs
         assert f"../plugins/{folder.name}/README.md" in TEXT
-        assert len(list(folder.glob("*.py"))) == 1
+        assert len(list(folder.glob("*.py"))) == (2 if folder.name == "gateway-hooks" else 1)
         assert (folder / "README.md").exists()

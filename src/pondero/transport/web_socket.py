@@ -11,7 +11,7 @@ from ..extras import install_hint
 from .tls import environment_context
 
 try:
-    from websockets.asyncio.client import ClientConnection, connect
+    from websockets.asyncio.client import connect
     from websockets.exceptions import (
         ConnectionClosed,
         InvalidHandshake,
@@ -46,18 +46,20 @@ class ServiceSocketEnd(Exception):
 class ServiceSocket:
     """An open socket at a service; text is ``str`` and binary data is ``bytes``."""
 
-    def __init__(self, connection: ClientConnection) -> None:
+    def __init__(self, connection: Any) -> None:  # of websockets, an extra
         self._connection = connection
 
     @property
     def subprotocol(self) -> str | None:
         """Return what the service chose."""
-        return self._connection.subprotocol
+        chosen: str | None = self._connection.subprotocol
+        return chosen
 
     async def receive(self) -> str | bytes:
         """Return the next message; raises ServiceSocketEnd."""
         try:
-            return await self._connection.recv()
+            message: str | bytes = await self._connection.recv()
+            return message
         except ConnectionClosed as closed:
             raise _find_end(closed) from None
 

@@ -33,6 +33,7 @@ ORDER = {
 }
 LIMITS = {
     "generationConfig": "maxOutputTokens",
+    "generation_config": "max_output_tokens",
     "inferenceConfig": "maxTokens",
     "options": "num_predict",
 }

@@ -274,13 +274,13 @@ def test_a_client_that_does_not_read_is_cut_off(monkeypatch, closed):
 
 def test_pongs_for_a_client_that_does_not_read_take_no_memory(monkeypatch):
     found: list[Any] = []
-    made = socket_protocol.SocketProtocol.open
+    made = socket_protocol._SocketProtocol.open
 
     def remember(self: Any, request: Any) -> None:
         found.append(self)
         made(self, request)
 
-    monkeypatch.setattr(socket_protocol.SocketProtocol, "open", remember)
+    monkeypatch.setattr(socket_protocol._SocketProtocol, "open", remember)
     with serving() as gateway, begun(gateway.port) as raw:
         raw.socket.settimeout(2.0)
         pings = frame(b"p" * 125, 9) * 1000

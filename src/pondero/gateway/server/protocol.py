@@ -19,7 +19,7 @@ from ...canon import HttpRequest, HttpResponse
 from ..requests.read_request import PROBLEM
 from .limits import HEAD_BYTES, HEAD_LINES, HEAD_SECONDS, PIPELINED
 from .reading_deadline import ReadingDeadline
-from .socket_protocol import SocketProtocol, make_request
+from .socket_protocol import make_request, make_socket
 from .sockets import has_socket
 
 _SWEEP = 1.0  # seconds between two looks at the deadlines of all connections
@@ -89,7 +89,7 @@ class _LimitedProtocol(HttpToolsProtocol):
         self._is_upgrade = False  # whether the parser expects another protocol after this head
         self._owed_since: float | None = None  # since when the client owes a head
         self._reading = ReadingDeadline()
-        self._socket: SocketProtocol | None = None  # who reads on after this head
+        self._socket: Any = None  # who reads on after this head
         self._problem: tuple[int, str] | None = None
         self._dismissed = False
         self._ignored = 0
@@ -160,7 +160,7 @@ class _LimitedProtocol(HttpToolsProtocol):
         if request is None or (method, version) != (b"GET", "1.1"):
             return False
         self.connections.discard(self)
-        self._socket = SocketProtocol(self.config, self.server_state, self.app_state)
+        self._socket = make_socket(self.config, self.server_state, self.app_state)
         self._socket.connection_made(self.transport)
         self.transport.set_protocol(self._socket)
         self._socket.open(request)

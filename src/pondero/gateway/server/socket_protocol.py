@@ -22,7 +22,7 @@ PIECES = 1 << 16
 _PIECE_LIMIT = (1009, "a message has too many pieces")
 
 
-def make_request(target: bytes, headers: list[tuple[bytes, bytes]]) -> Request | None:
+def make_request(target: bytes, headers: list[tuple[bytes, bytes]]) -> Any:
     """Return a head as the request for a socket; None if it is no valid one."""
     if not target.isascii():
         return None
@@ -33,7 +33,7 @@ def make_request(target: bytes, headers: list[tuple[bytes, bytes]]) -> Request |
     return request if ServerProtocol().accept(request).status_code == 101 else None
 
 
-class SocketProtocol(WebSocketsSansIOProtocol):
+class _SocketProtocol(WebSocketsSansIOProtocol):
     """One WebSocket; ``open`` is its beginning."""
 
     def __init__(self, *args: Any, **named: Any) -> None:
@@ -98,3 +98,8 @@ class SocketProtocol(WebSocketsSansIOProtocol):
     def check_deadlines(self, now: float) -> bool:
         """End the connection if the client reads too little for too long."""
         return self._reading.check(self.transport, now, paused=not self.writable.is_set())
+
+
+def make_socket(config: Any, server_state: Any, app_state: Any) -> Any:
+    """Return what reads a socket on; its base class is in an extra, so nothing more is known."""
+    return _SocketProtocol(config, server_state, app_state)
