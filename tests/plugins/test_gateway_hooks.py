@@ -37,7 +37,7 @@ from pondero.gateway import HookCall
 from pondero.gateway.config.model import HookConfig
 
 ADDRESS = "ann.lee+x@mail.example.com"
-KEY = "sk-proj-abcdefghijklmnopqrstuvwx"
+KEY = "sk-" + "proj-abcdefghijklmnopqrstuvwx"
 QUESTION = f"Please write to {ADDRESS} with the key {KEY} [or not]"
 PLACEHOLDER = re.compile(r"\[(?:email|key)#[0-9a-f]{16}\]")
 MASK = HookConfig(use="pondero_mask:Mask", name="mask", settings={"secret": "env:MASK_SECRET"})
