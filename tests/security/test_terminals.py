@@ -295,7 +295,7 @@ def test_no_part_of_the_chat_lets_a_control_sequence_through(environment):
         terminal.press("\x03")
         terminal.until("│ Say something")
         terminal.press(f"/model openai:\x1b[200~{NAME}\x1b[201~\r")
-        terminal.until("✓ Switched to OpenAI")
+        terminal.until("✗ a model's name has characters that cannot be printed")
         terminal.press("\x04")
         terminal.ended()
         _check_chat(terminal.seen)
