@@ -25,7 +25,7 @@ from pondero.gateway.config.model import (
     SpendBudget,
 )
 from pondero.gateway.config.secrets import hash_key
-from pondero.gateway.requests import known_turns
+from pondero.gateway.requests import split_body
 from pondero.gateway.server import app as app_module
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
@@ -311,7 +311,7 @@ async def _compare(front: str, back: str, steps: list[tuple[Any, ...]]) -> int:
 @pytest.fixture(autouse=True)
 def _steady(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMO_KEY", "sk-provider")
-    monkeypatch.setattr(known_turns, "SHORT_BODY", 0)
+    monkeypatch.setattr(split_body, "SHORT_BODY", 0)
     monkeypatch.setitem(vars(app_module), "make_id", vars(app_module)["make_id"])  # put back
     monkeypatch.setattr(GatewayContext, "now", staticmethod(lambda: 1_790_000_000.0))
 

@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from .telemetry import usage_attributes
     from .token_estimate import (
         CHARACTERS,
+        TextSize,
         estimate_json,
         estimate_most,
         estimate_tokens,
@@ -122,7 +123,8 @@ _NAMES = {
     "retry": "Retry",
     "telemetry": "usage_attributes",
     "token_estimate": (
-        "CHARACTERS estimate_json estimate_most estimate_tokens is_document is_text iter_encoded"
+        "CHARACTERS TextSize estimate_json estimate_most estimate_tokens is_document is_text "
+        "iter_encoded"
     ),
     "transport": (
         "AsyncResponse AsyncTransport Response Timeouts Transport find_emulator is_emulator"
@@ -158,6 +160,7 @@ __all__ = [
     "Sleep",
     "Step",
     "TextCalls",
+    "TextSize",
     "Timeouts",
     "Transport",
     "WorkSteps",

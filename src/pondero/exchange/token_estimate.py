@@ -5,8 +5,9 @@ The gateway and ``client.count_tokens`` call it.
 
 import re
 from base64 import b64decode
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import ceil
+from typing import NamedTuple
 
 import msgspec
 
@@ -14,6 +15,7 @@ from ..canon import (
     Blob,
     Image,
     Json,
+    Message,
     Request,
     Signature,
     Text,
@@ -47,9 +49,28 @@ _BASE64 = re.compile(r"(?:data:[^,]*,)?[A-Za-z0-9+/_-]+={0,2}")
 _HEADER = 1024  # bytes in which readers look for the mark of a PDF
 
 
-def estimate_most(request: Request) -> int:
-    """Return an estimate of the tokens of a request's texts that few prompts exceed."""
-    return ceil(_estimate_texts(request) * _MARGIN)
+class TextSize(NamedTuple):
+    """The size of messages: tokens around them and their parts, and characters in them."""
+
+    tokens: int = 0
+    characters: int = 0
+
+    def add(self, messages: Iterable[Message]) -> "TextSize":
+        """Return the size with more messages."""
+        tokens, characters = self
+        for message in messages:
+            tokens += _AROUND * (1 + len(message.parts))
+            for part in message.parts:
+                characters += _count_characters(part)
+        return TextSize(tokens, characters)
+
+
+def estimate_most(request: Request, size: TextSize | None = None) -> int:
+    """Return an estimate of the tokens of a request's texts that few prompts exceed.
+
+    ``size`` is that of its messages, for callers that know it.
+    """
+    return ceil(_estimate_texts(request, size) * _MARGIN)
 
 
 def estimate_json(value: Json) -> int:
@@ -80,11 +101,12 @@ def _is_file(text: str) -> bool:
 def estimate_tokens(request: Request) -> int:
     """Return an estimate of a request's tokens."""
     parts = (part for message in request.messages for part in message.parts)
-    return _estimate_texts(request) + sum(map(_guess_media, parts))
+    return _estimate_texts(request, None) + sum(map(_guess_media, parts))
 
 
-def _estimate_texts(request: Request) -> int:
-    characters = sum(_measure(text.text) for text in request.system)
+def _estimate_texts(request: Request, size: TextSize | None) -> int:
+    tokens, characters = TextSize().add(request.messages) if size is None else size
+    characters += sum(_measure(text.text) for text in request.system)
     characters += sum(
         len(tool.name)
         + len(tool.description)
@@ -93,10 +115,7 @@ def _estimate_texts(request: Request) -> int:
     )
     if request.output is not None:
         characters += len(msgspec.json.encode(request.output.schema))
-    tokens = _AROUND * (len(request.messages) + len(request.tools))
-    for message in request.messages:
-        tokens += _AROUND * len(message.parts)
-        characters += sum(map(_count_characters, message.parts))
+    tokens += _AROUND * len(request.tools)
     return max(1, tokens + ceil(characters / CHARACTERS))
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pondero.canon import HttpRequest
 from pondero.dialects import NAMES, Rejected, get_dialect
-from pondero.gateway.requests import known_turns
+from pondero.gateway.requests import split_body
 from pondero.gateway.requests.known_turns import parse_known
 from pondero.gateway.state.conversation_memo import ConversationMemo
 
@@ -17,7 +17,7 @@ from pondero.gateway.state.conversation_memo import ConversationMemo
 @pytest.fixture(autouse=True, scope="module")
 def _any_size():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(known_turns, "SHORT_BODY", 0)
+        patch.setattr(split_body, "SHORT_BODY", 0)
         yield
 
 

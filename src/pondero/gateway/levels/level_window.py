@@ -7,7 +7,7 @@ in all later requests (wires/in-band). The bytes of the other turns stay as they
 """
 
 import re
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from typing import cast
@@ -23,14 +23,15 @@ from ...exchange import can_state_inside, with_fields, with_list_headers
 from ...thinking import Adjustment, depth_paths
 from ..requests.attempt import Attempt
 from ..requests.routed_request import RoutedRequest, StoredLevel
+from ..requests.split_body import SplitBody, read_fields
 from ..server.context import GatewayContext
-from ..state.conversation_memo import ConversationMemo
+from ..state.conversation_memo import ConversationMemo, KnownConversation
 from .level_rules import AppliedLevel, limit_word
 
 REACH = 64
 """How many turns may have come since the last request that continues here."""
 
-_FIELDS = get_decoder(dict[str, Raw])
+_KEY = 90  # bytes of a key
 _TURNS = get_decoder(list[Raw])
 _TURN = get_decoder(dict[str, Json])
 # Clients move their cache breakpoints, and a text that has none is often written without its list:
@@ -113,7 +114,7 @@ def plan_level_window(
         ready = attempt if sent.own else _restate(routed.stored_level, sent, form, attempt)
         return LevelReading(ready)
     owner = f"{routed.call.requester.id}\n{entry.id}"
-    keys = tuple(_list_keys(sent.turns, owner, gateway.conversations))
+    keys = tuple(_list_keys(http.body, sent.turns, owner, gateway.conversations))
     return LevelReading(attempt, sent, form, keys)
 
 
@@ -137,64 +138,58 @@ async def finish_level_window(gateway: GatewayContext, window: LevelReading) -> 
 def _read(body: bytes, entry: ModelEntry) -> _SentTurns | None:
     """Return the conversation of a body; None if it has none."""
     places = get_dialect(entry.provider.dialect).service().depth
-    fields = _FIELDS.decode(body)
+    fields = read_fields(body)
     raw = fields.get(places.turns)
     if raw is None:
         return None
-    try:
-        turns = tuple(bytes(turn) for turn in _TURNS.decode(raw))
-    except msgspec.DecodeError:  # one text, which is a turn of the user
-        turns = (b'{"role":"user","content":%b}' % bytes(raw),)
-    if not turns:
-        return None
-    own = [number for number, turn in enumerate(turns) if _sets_level(turn, places.marks)]
+    marks = [f'"{mark}"'.encode() for mark in places.marks]
+    if isinstance(body, SplitBody) and body.name == places.turns:
+        turns = tuple(body.turns)
+        if not any(map(body.has_in_turns, marks)):
+            return _SentTurns(fields, places.turns, turns)
+    else:
+        try:
+            turns = tuple(map(bytes, _TURNS.decode(raw)))
+        except msgspec.DecodeError:  # one text, which is a turn of the user
+            turns = (b'{"role":"user","content":%b}' % bytes(raw),)
+        if not turns:
+            return None
+    marked = [at for at, turn in enumerate(turns) if any(mark in turn for mark in marks)]
+    own = [at for at in marked if _sets_level(turns[at], places.marks)]
     return _SentTurns(fields, places.turns, turns, frozenset(own))
 
 
 def _sets_level(turn: bytes, marks: Sequence[str]) -> bool:
     """Return whether a turn sets a level; such a name may also be in a tool's arguments."""
-    if not any(b'"%b"' % mark.encode() in turn for mark in marks):
-        return False
     decoded = _TURN.decode(turn)
     return any(mark in decoded or decoded.get("type") == mark for mark in marks)
 
 
-def _list_keys(turns: Sequence[bytes], owner: str, memo: ConversationMemo) -> list[str]:
+def _list_keys(
+    body: bytes, turns: Sequence[bytes], owner: str, memo: ConversationMemo
+) -> list[str]:
     """Return the keys of a conversation after each of its last turns, the newest last.
 
     Turns of earlier requests are not read again: ``memo`` has the digest up to them.
     """
-    places = list(_iter_places(turns, owner))
     at, digest, keys = 0, blake2b(owner.encode(), digest_size=16), list[str]()
-    for count in range(len(turns), 0, -1):
-        if (known := memo.find_state(places[count])) is not None:
-            begun, before = cast("tuple[blake2b, list[str]]", known)
-            at, digest, keys = count, begun.copy(), [*before]
-            break
-    marked = False
-    for number, turn in enumerate(turns[at:], at):
-        bare = _drop_breakpoints(turn)
-        if bare is not turn and not marked and number:  # the next request has it further on
-            marked = True
-            kept = keys[-REACH:]
-            memo.keep_state(places[number], (digest.copy(), kept), weight=sum(map(len, kept)))
-        same = _ONE_TEXT.sub(rb"\1\2", bare)
+    kept: dict[int, KnownConversation] = {}
+    if isinstance(body, SplitBody):
+        known = body.begun.read.facts.get(("levels", owner))
+        if known is not None:
+            begun, before = cast("tuple[blake2b, list[str]]", known[0])
+            at, digest, keys = body.begun.count, begun.copy(), [*before]
+        kept = {len(each.turns.texts): each for each in body.remembered}
+    for number, turn in enumerate(turns[at:], at + 1):
+        same = _ONE_TEXT.sub(rb"\1\2", _drop_breakpoints(turn))
         digest.update(b"%d:" % len(same))
         digest.update(same)
         keys.append(f"level:{digest.hexdigest()}")
-    keys = keys[-REACH:]
-    memo.keep_state(places[-1], (digest, keys), weight=sum(map(len, keys)))
-    return keys
-
-
-def _iter_places(turns: Sequence[bytes], owner: str) -> Iterator[bytes]:
-    """Yield what tells conversations apart by every byte, before and after each turn."""
-    digest = blake2b(b"window " + owner.encode(), digest_size=24)
-    yield digest.digest()
-    for turn in turns:
-        digest.update(b"%d:" % len(turn))
-        digest.update(turn)
-        yield digest.digest()
+        if number in kept:
+            state = (digest.copy(), keys[-REACH:])
+            weight = _KEY * REACH + len(same)
+            memo.note_conversation(kept[number], "levels", owner, state, weight=weight)
+    return keys[-REACH:]
 
 
 def _drop_breakpoints(turn: bytes) -> bytes:

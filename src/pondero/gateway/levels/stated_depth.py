@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from ...canon import Json, Message, Part, Request, UnknownPart, get_decoder
 from ...dialects import DepthPlaces
 from ...exchange import fold_path, with_fields
+from ..requests.split_body import SplitBody, read_fields
 
 Limit = Callable[[Json], Json]
 """Returns the value to send in place of a stated one; None leaves it out."""
 
-_FIELDS = get_decoder(dict[str, Raw])
 _TURNS = get_decoder(list[Raw])
 _ESCAPED = re.compile(rb"\\u00[2-7]")  # an ASCII character that is written as an escape
 _EMPTY_FRAME = {"type", "id", "role", "content"}
@@ -29,16 +29,17 @@ class TurnLimits(Struct, frozen=True):
     stated: bool
 
 
-def limit_turns(fields: Mapping[str, Raw], places: DepthPlaces, limit: Limit) -> TurnLimits | None:
+def limit_turns(
+    fields: Mapping[str, Raw], places: DepthPlaces, limit: Limit, *, body: bytes = b""
+) -> TurnLimits | None:
     """Limit the levels that turns set for themselves; None if no turn can have one.
 
     A turn that may have one is encoded again, so that no name occurs twice in it. All other turns
-    keep their bytes.
+    keep their bytes. ``body`` is what the fields are of, if it may have been searched before.
     """
     if not places.in_turns or (sent := fields.get(places.turns)) is None:
         return None
-    data = bytes(sent)
-    if not _may_state(data, places):
+    if not _may_state(sent, places, body):
         return None
     marks = _compile_marks(places.marks)
     try:
@@ -62,11 +63,14 @@ def limit_turns(fields: Mapping[str, Raw], places: DepthPlaces, limit: Limit) ->
     return TurnLimits(_join(limited), _join(bare), stated)
 
 
-def _may_state(data: bytes, places: DepthPlaces) -> bool:
+def _may_state(turns: Raw, places: DepthPlaces, body: bytes) -> bool:
     """Return whether a conversation may have a turn that sets a level; nearly none has."""
-    if any(mark.encode() in data for mark in places.marks):
+    data = bytes(turns)
+    is_split = isinstance(body, SplitBody) and body.fields.get(places.turns) is turns
+    contains = body.has_in_turns if is_split else data.__contains__  # type: ignore[attr-defined]
+    if any(map(contains, _encode_marks(places.marks))):
         return True
-    return b"\\u00" in data and _ESCAPED.search(data) is not None
+    return contains(b"\\u00") and _ESCAPED.search(data) is not None
 
 
 def drop_stated_turns(request: Request, places: DepthPlaces) -> Request:
@@ -100,23 +104,23 @@ def _is_stated(part: Part, marks: tuple[str, ...]) -> bool:
 
 def find_last_level(body: bytes, places: DepthPlaces) -> str | None:
     """Return the level that the last such turn of a conversation sets; None if none does."""
-    if not places.in_turns or not _may_state(body, places):
+    marks = (*_encode_marks(places.marks), b"\\u00")
+    if not places.in_turns or not any(mark in body for mark in marks):
         return None
-    fields = _FIELDS.decode(body)
     found: list[str] = []
 
     def note(value: Json) -> Json:
         found.append(str(value))
         return value
 
-    limit_turns(fields, places, note)
+    limit_turns(read_fields(body), places, note, body=body)
     return found[-1] if found else None
 
 
 def limit_fields(body: bytes, places: DepthPlaces, limit: Limit) -> bytes:
     """Limit the depth in the fields of a body, each in its place."""
     names = {fold_path(path)[0] for path in places.fields}
-    fields = _FIELDS.decode(body)
+    fields = read_fields(body)
     stated = {name: fields[name] for name in fields if fold_path((name,))[0] in names}
     if not stated:
         return body
@@ -124,6 +128,11 @@ def limit_fields(body: bytes, places: DepthPlaces, limit: Limit) -> bytes:
     for path in places.fields:
         _limit_at(values, fold_path(path), limit)
     return with_fields(body, [(name,) for name in stated], values, rewritten=names)
+
+
+@lru_cache(maxsize=16)
+def _encode_marks(marks: tuple[str, ...]) -> tuple[bytes, ...]:
+    return tuple(mark.encode() for mark in marks)
 
 
 @lru_cache(maxsize=16)

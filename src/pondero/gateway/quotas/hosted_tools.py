@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import DecodeError, Raw, Struct
 from msgspec.structs import replace
 
-from ...canon import HttpRequest, Json, get_decoder, get_path
+from ...canon import HttpRequest, Json, get_path
 from ...catalog import ModelEntry
 from ...dialects import HostedTools, get_dialect
 from ...errors import UsageError
@@ -19,12 +19,13 @@ from ...framing import parse_json_or_none
 from ...store import load_catalog
 from ...thinking import Adjustment
 from ..requests.routed_request import UNKNOWN_OUTPUT, RoutedRequest
+from ..requests.split_body import SplitBody, read_fields
 
 _UNKNOWN_CONTEXT = 1_000_000
 """Tokens of a prompt whose model has an unknown window."""
-_FIELDS = get_decoder(dict[str, Raw])
 _RUNS = "web_search", "code_execution"  # kinds that are translated to the tool of another service
 _BY_VALUE = ("tool", "definition")
+_OFFERS = (b'"tools"', b'"definition"', b"\\u")  # marks of tools inside of a conversation
 _DATE = re.compile(r"_\d{8}$")
 _SUMMARY_FROM = 150_000  # tokens at which a compaction begins, unless a request says (SDK 2.8.0)
 
@@ -70,16 +71,17 @@ def _find_requested(routed: RoutedRequest, entry: ModelEntry) -> Sequence[Hosted
     if not (b"\\u" in body or any(b'"%b"' % name.encode() in body for name in names)):
         return ()
     try:
-        return list(_iter_hosted(_FIELDS.decode(body), rules))
+        return list(_iter_hosted(body, rules))
     except DecodeError:
         return ()
 
 
-def _iter_hosted(fields: Mapping[str, Raw], rules: HostedTools) -> Iterator[HostedTool]:
+def _iter_hosted(body: bytes, rules: HostedTools) -> Iterator[HostedTool]:
+    fields = read_fields(body)
     for top, *inner in rules.tools_at:
         tools = get_path(_read(fields, top), tuple(inner))
         yield from _iter_listed(tools, rules, is_top=not inner)
-    turns = _read(fields, rules.turns) if _offers_tools(fields.get(rules.turns)) else None
+    turns = _read(fields, rules.turns) if _offers_tools(body, fields.get(rules.turns)) else None
     for turn in turns if isinstance(turns, list) else ():
         if isinstance(turn, dict):
             yield from _iter_listed(turn.get("tools"), rules, is_top=False)
@@ -104,9 +106,11 @@ def _read(fields: Mapping[str, Raw], name: str) -> Json:
     return parse_json_or_none(bytes(fields[name])) if name in fields else None
 
 
-def _offers_tools(turns: Raw | None) -> bool:
+def _offers_tools(body: bytes, turns: Raw | None) -> bool:
+    if isinstance(body, SplitBody):
+        return any(map(body.has_in_turns, _OFFERS))
     text = b"" if turns is None else bytes(turns)
-    return b'"tools"' in text or b'"definition"' in text or b"\\u" in text
+    return any(mark in text for mark in _OFFERS)
 
 
 def _iter_listed(tools: Json, rules: HostedTools, *, is_top: bool) -> Iterator[HostedTool]:

@@ -1,9 +1,13 @@
 """The most tokens of a prompt: what is in the request, and what the service has stored for it."""
 
+from typing import cast
+
+from msgspec import Struct
+
 from ...canon import Blob, Json, Part, ToolResult
 from ...catalog import ModelEntry
 from ...dialects import get_dialect
-from ...exchange import CHARACTERS, estimate_json, estimate_most
+from ...exchange import CHARACTERS, TextSize, estimate_json, estimate_most
 from ...framing import parse_json_or_none
 from ..requests.routed_request import RoutedRequest, address_history, is_at_home
 from .hosted_tools import find_context
@@ -11,13 +15,14 @@ from .media_bound import measure_media
 
 _SHORT_BODY = 4_096
 """Bytes of a body in which nothing is worth a second look."""
+_WEIGHT = 200  # bytes of a size
 
 
 def find_prompt_bound(routed: RoutedRequest, entry: ModelEntry) -> int:
     """Return the most tokens of the prompt; what is not known may fill the window."""
     routed = address_history(routed, entry)
-    estimated = estimate_most(routed.request)
-    media = _find_media(routed, entry)
+    size = _measure_messages(routed, entry)
+    estimated, media = estimate_most(routed.request, size.text), size.media
     stored = _find_stored(routed, entry)
     if entry.provider.dialect == routed.call.client_dialect:
         body = routed.call.http.body
@@ -27,7 +32,7 @@ def find_prompt_bound(routed: RoutedRequest, entry: ModelEntry) -> int:
             stored = None if stored is None else 0
         else:
             estimated = max(estimated, _estimate_body(body, estimated))
-    if media is None or stored is None or _names_unseen(routed, entry):
+    if media is None or stored is None or size.has_address or _names_stored(routed, entry):
         return max(estimated, find_context(entry))
     if not media and not stored:
         return estimated
@@ -48,12 +53,12 @@ def _estimate_body(body: bytes, known: int) -> int:
 def describe_unseen(routed: RoutedRequest) -> str:
     """Return why a request reserves a window, for an error; empty if it has all of its text."""
     entries = routed.resolved.entries
-    if any(_names_unseen(routed, e) or _find_stored(routed, e) is None for e in entries):
+    if any(_is_unseen(routed, entry) for entry in entries):
         return (
             "it names a file by its address, or something that the service has stored, which may "
             "fill the model's window; send the content itself"
         )
-    if any(_find_media(routed, entry) is None for entry in entries):
+    if any(_measure_messages(routed, entry).media is None for entry in entries):
         return (
             "it has a sound, a film or a document whose length its bytes do not tell, which may "
             "fill the model's window; send PDFs of known pages, WAV, or text"
@@ -61,17 +66,38 @@ def describe_unseen(routed: RoutedRequest) -> str:
     return ""
 
 
-def _find_media(routed: RoutedRequest, entry: ModelEntry) -> int | None:
-    """Return the most tokens of all pictures, documents and sounds; None if they have no limit."""
-    rules = get_dialect(entry.provider.dialect).service().media
-    total = 0
-    for turn in routed.request.messages:
-        for part in turn.parts:
-            size = measure_media(part, rules, entry.model)
-            if size is None:
-                return None
-            total += size
-    return total
+class _MessagesSize(Struct, frozen=True):
+    """The size of a conversation.
+
+    ``media``: the most tokens of all pictures, documents and sounds; None if they have no limit.
+    ``has_address``: the service reads a file that the request does not have.
+    """
+
+    text: TextSize = TextSize()
+    media: int | None = 0
+    has_address: bool = False
+
+
+def _measure_messages(routed: RoutedRequest, entry: ModelEntry) -> _MessagesSize:
+    """Return the size of a conversation; messages of earlier requests are not measured again."""
+    messages, memo = routed.request.messages, routed.memo
+    key = (entry.provider.dialect, entry.model)
+    known = None if memo is None else memo.find_prefix(messages, "size", key)
+    count, begun = (0, _MessagesSize()) if known is None else known
+    size = cast("_MessagesSize", begun)
+    if count == len(messages):
+        return size
+    rules, new = get_dialect(entry.provider.dialect).service().media, messages[count:]
+    media, has_address = size.media, size.has_address
+    for message in new:
+        for part in message.parts:
+            taken = measure_media(part, rules, entry.model)
+            media = None if media is None or taken is None else media + taken
+            has_address = has_address or _has_address(part)
+    size = _MessagesSize(size.text.add(new), media, has_address)
+    if memo is not None:
+        memo.note_prefix(messages, "size", key, size, weight=_WEIGHT)
+    return size
 
 
 def _find_stored(routed: RoutedRequest, entry: ModelEntry) -> int | None:
@@ -81,11 +107,11 @@ def _find_stored(routed: RoutedRequest, entry: ModelEntry) -> int | None:
     return routed.stored.tokens if is_at_home(routed, entry) else routed.stored.sent_tokens
 
 
-def _names_unseen(routed: RoutedRequest, entry: ModelEntry) -> bool:
-    """Return whether the service reads files that the request does not have."""
-    if any(_has_address(part) for turn in routed.request.messages for part in turn.parts):
+def _is_unseen(routed: RoutedRequest, entry: ModelEntry) -> bool:
+    """Return whether the service reads files or answers that the request does not have."""
+    if _measure_messages(routed, entry).has_address or _names_stored(routed, entry):
         return True
-    return entry.provider.dialect == routed.call.client_dialect and _names_stored(routed)
+    return _find_stored(routed, entry) is None
 
 
 def _has_address(part: Part) -> bool:
@@ -95,8 +121,10 @@ def _has_address(part: Part) -> bool:
     return isinstance(part, Blob) and part.data is None
 
 
-def _names_stored(routed: RoutedRequest) -> bool:
+def _names_stored(routed: RoutedRequest, entry: ModelEntry) -> bool:
     """Return whether a request names text that is not in it: a cache, a file."""
+    if entry.provider.dialect != routed.call.client_dialect:
+        return False
     names = routed.service.passthrough.stored_at
     body = routed.call.http.body
     if not names or not (b"\\u" in body or any(name.encode() in body for name in names)):

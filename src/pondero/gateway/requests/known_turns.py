@@ -1,133 +1,58 @@
 """Reads a request of which the gateway has read the beginning before: only its new turns are read.
 
-The beginning is known if all its bytes are the same, and everything else that reading it depended
-on. The request is then read without the known turns, or with short ones in their places if other
-turns have to keep their numbers. If that is not plainly possible, the whole request is read as
-ever.
+The request is read without the known turns, or with short ones in their places if other turns have
+to keep their numbers. If that is not plainly possible, the whole request is read as ever.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from hashlib import blake2b
+from collections.abc import Sequence
 
-from msgspec import DecodeError, Raw, Struct, json
+from msgspec import Raw, json
 from msgspec.structs import replace
 
-from ...canon import HttpRequest, Json, Message, ToolCall, ToolResult, get_decoder
+from ...canon import HttpRequest, Json, Message, ToolCall, ToolResult
 from ...dialects import ParsedRequest, Rejected, Service, TurnForm
 from ...exchange import WorkSteps, finish_steps
 from ..state.conversation_memo import ConversationMemo, KnownConversation
+from .split_body import KnownBeginning, SplitBody, split_body
 
-_FIELDS = get_decoder(dict[str, Raw])
-_TURNS = get_decoder(list[Raw])
-_SHORT = 16  # bytes of a field that may be null or empty, on which other fields depend
 _KEPT = 3  # ends of one request: clients move a mark over their last turns
-_LEAST = 4  # turns that are worth the while
-SHORT_BODY = 4_096
-"""Bytes of a request that is read sooner than looked up."""
-
-
-class _SentTurns(Struct, frozen=True):
-    """The turns of a request; ``keys`` are those of the conversation before each, and of all."""
-
-    fields: dict[str, Raw]
-    turns: list[bytes]
-    keys: list[bytes]
-
-
-class _Beginning(Struct, frozen=True):
-    """The known beginning of a conversation, and its number of turns."""
-
-    count: int = 0
-    read: KnownConversation = KnownConversation()
-
-
-def is_remembered(http: HttpRequest) -> bool:
-    """Return whether the turns of a request may be known: a short one is read sooner."""
-    return len(http.body) >= SHORT_BODY
 
 
 def parse_known(
     memo: ConversationMemo, service: Service[Json], http: HttpRequest, *, client: str
 ) -> ParsedRequest[Json]:
     """Return what ``service.parse`` returns; raises what it raises."""
-    return finish_steps(parse_known_in_steps(memo, service, http, client=client))
+    split = split_body(memo, http, service.turn_form, client=client)
+    return finish_steps(parse_known_in_steps(memo, service, split))
 
 
 def parse_known_in_steps(
-    memo: ConversationMemo, service: Service[Json], http: HttpRequest, *, client: str
+    memo: ConversationMemo, service: Service[Json], http: HttpRequest
 ) -> WorkSteps[ParsedRequest[Json]]:
     """Do what ``service.parse`` does; a long request gives way between the steps."""
-    form = service.turn_form if is_remembered(http) else None
-    sent = None if form is None else _split(http, form, client)
-    if form is None or sent is None:
+    form, body = service.turn_form, http.body
+    if form is None or not isinstance(body, SplitBody):
         return service.parse(http)
-    known = _find_beginning(memo, sent, form)
-    parsed = None
+    known, parsed = body.begun, None
     yield
     if known.count:
-        parsed = _parse_rest(service, http, form=form, sent=sent, known=known)
+        parsed = _parse_rest(service, http, form=form, sent=body)
     if parsed is None:
-        known, parsed = _Beginning(), service.parse(http)
+        known, parsed = KnownBeginning(), service.parse(http)
     if not _is_odd(parsed, form):
-        _remember(memo, sent, form, known, parsed.request.messages)
+        body.remembered = _remember(memo, body, form, known, parsed.request.messages)
     return parsed
 
 
-def _split(http: HttpRequest, form: TurnForm, client: str) -> _SentTurns | None:
-    """Return the turns of a request; None if it is short, or has none in the usual place."""
-    try:
-        fields = _FIELDS.decode(http.body)
-        turns = _TURNS.decode(fields[form.field])
-    except (DecodeError, KeyError, UnicodeDecodeError, RecursionError):
-        return None
-    if len(turns) < _LEAST:
-        return None
-    sent = list(map(bytes, turns))
-    return _SentTurns(fields, sent, list(_iter_keys(sent, _describe(http, fields, form, client))))
-
-
-def _describe(http: HttpRequest, fields: dict[str, Raw], form: TurnForm, client: str) -> bytes:
-    """Return everything besides its turns that reading a conversation depends on."""
-    said = [client.encode("utf-8", "surrogatepass"), form.field.encode(), http.url.encode()]
-    for name, raw in fields.items():
-        if name != form.field:
-            value = bytes(raw)
-            is_whole = len(value) <= _SHORT or name == "model"
-            said += (name.encode("utf-8", "surrogatepass"), value if is_whole else b"...")
-    return b"\0".join(b"%d:%b" % (len(each), each) for each in said)
-
-
-def _iter_keys(turns: Sequence[bytes], begin: bytes) -> Iterator[bytes]:
-    digest = blake2b(begin, digest_size=24)
-    yield digest.digest()
-    for turn in turns:
-        digest.update(b"%d:" % len(turn))
-        digest.update(turn)
-        yield digest.digest()
-
-
-def _find_beginning(memo: ConversationMemo, sent: _SentTurns, form: TurnForm) -> _Beginning:
-    """Return the longest beginning that is known and that an answer follows."""
-    for count in range(len(sent.turns) - 1, 0, -1):
-        read = memo.find(sent.keys[count])
-        if read is not None and form.is_answer(sent.turns[count]):
-            return _Beginning(count, read)
-    return _Beginning()
-
-
 def _parse_rest(
-    service: Service[Json],
-    http: HttpRequest,
-    *,
-    form: TurnForm,
-    sent: _SentTurns,
-    known: _Beginning,
+    service: Service[Json], http: HttpRequest, *, form: TurnForm, sent: SplitBody
 ) -> ParsedRequest[Json] | None:
     """Return the request, of which only new turns are read; None if that says too little.
 
     The turns before the first answer are read too: they may hold the system prompt.
     """
+    known = sent.begun
     new = sent.turns[known.count :]
     if any(form.is_answer(turn) is None for turn in new):
         return None
@@ -156,18 +81,23 @@ def _is_odd(parsed: ParsedRequest[Json], form: TurnForm) -> bool:
 
 def _remember(
     memo: ConversationMemo,
-    sent: _SentTurns,
+    sent: SplitBody,
     form: TurnForm,
-    known: _Beginning,
+    known: KnownBeginning,
     messages: tuple[Message, ...],
-) -> None:
+) -> tuple[KnownConversation, ...]:
     """Remember the conversation up to its last answers, and to its end."""
-    before = len(known.read.messages)
-    ends = _find_ends(sent.turns[known.count :], messages[before:], form)
-    for turns, count in ends[-_KEPT:]:
-        size = sum(map(len, sent.turns[known.count : known.count + turns])) // max(1, count)
-        read = KnownConversation(messages[: before + count], (*known.read.sizes, *[size] * count))
-        memo.keep(sent.keys[known.count + turns], read)
+    before, new = len(known.read.messages), sent.turns[known.count :]
+    ends = _find_ends(new, messages[before:], form)[-_KEPT:]
+    kept: list[KnownConversation] = []
+    text, done = known.read.turns, 0
+    for turns, count in ends:
+        text, done = text.extend(new[done:turns]), turns
+        size = sum(map(len, new[:turns])) // max(1, count)
+        sizes = (*known.read.sizes, *[size] * count)
+        read = KnownConversation(sent.about, messages[: before + count], sizes, text)
+        kept.append(memo.keep(read))
+    return tuple(kept)
 
 
 def _find_ends(

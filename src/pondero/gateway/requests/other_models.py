@@ -12,14 +12,14 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from ...canon import Json, get_decoder, get_path
+from ...canon import Json, get_path
 from ...catalog import ModelEntry
 from ...dialects import OtherModels, PassthroughRules, get_dialect
 from ...exchange import Exchange, fold_name, fold_path, list_stated, with_fields
 from ...thinking import Adjustment
 from .routed_request import RoutedRequest
+from .split_body import read_fields
 
-_FIELDS = get_decoder(dict[str, Raw])
 _DATE = re.compile(r"_\d{8}$")
 _CHOICE = "tool_choice"
 _DATA = frozenset({"input", "arguments", "parameters", "input_schema"})  # the client's own JSON
@@ -31,11 +31,11 @@ def leave_out_askers(exchange: Exchange, routed: RoutedRequest, entry: ModelEntr
     if not routed.is_limited:
         return exchange
     marks = _list_marks(entry.provider.dialect, limits_models=routed.limits_models)
-    if not marks.may_ask(_FIELDS.decode(exchange.http.body)):
+    if not marks.may_ask(read_fields(exchange.http.body)):
         return exchange
     rules, others = marks.rules, marks.others
     exchange = _leave_out_fields(exchange, rules)
-    askers = _Askers(others, rules, _FIELDS.decode(exchange.http.body))
+    askers = _Askers(others, rules, read_fields(exchange.http.body))
     changed = askers.clean()
     if not changed:
         return exchange
@@ -94,7 +94,7 @@ def _list_marks(dialect: str, *, limits_models: bool) -> _AskerMarks:
 
 def _leave_out_fields(exchange: Exchange, rules: PassthroughRules) -> Exchange:
     """Return a request without fields that name other models, as a client's own tool may have."""
-    stated = list_stated(_FIELDS.decode(exchange.http.body), rules.models_at)
+    stated = list_stated(read_fields(exchange.http.body), rules.models_at)
     if not stated:
         return exchange
     body = with_fields(exchange.http.body, rules.models_at, {})
@@ -108,7 +108,7 @@ class _Askers:
     """The tools and plugins of one body that ask other models; ``left_out`` names them."""
 
     def __init__(
-        self, others: OtherModels, rules: PassthroughRules, fields: dict[str, Raw]
+        self, others: OtherModels, rules: PassthroughRules, fields: Mapping[str, Raw]
     ) -> None:
         self._others = others
         self._hosted = rules.hosted

@@ -17,7 +17,6 @@ from ...canon import (
     Request,
     ResponseHead,
     Text,
-    get_decoder,
     get_path,
     merge_json,
 )
@@ -49,6 +48,7 @@ from ..server.context import GatewayContext
 from ..state.answer_cache import CachedAnswer
 from .errors import SHUTDOWN, redact_bytes
 from .routed_request import UNKNOWN_OUTPUT, ModelTarget, RoutedRequest, is_unknown
+from .split_body import read_fields, renew_body
 from .translation import (
     Translation,
     copy_client_headers,
@@ -58,7 +58,6 @@ from .translation import (
 _SENT_BACK = re.compile(
     r"content-type|.*request-?id|retry-after(?:-ms)?|x-should-retry|.*ratelimit.*|.*-processing-ms"
 )
-_FIELDS = get_decoder(dict[str, Raw])
 _NULL = Raw(b"null")
 _SSE = "text/event-stream"
 _GAPS = (b"\n\n", b"\n\r\n")
@@ -77,7 +76,7 @@ def readdress_request(
     http, rules = routed.call.http, routed.service.passthrough
     address = (target.url, target.key, target.emulator)
     template, own = make_template(target.entry, address, stream=routed.request.stream)
-    sent = _FIELDS.decode(http.body)
+    sent = read_fields(http.body)
     added = (name for name in rules.added_fields if name in own and name not in sent)
     unknown = target.entry.capability.max_output is None  # its service says what it needs
     fields = {name: own[name] for name in added if not (unknown and name == "max_tokens")}
@@ -103,6 +102,7 @@ def readdress_request(
         fields = merge_json(fields, limit)
     known = sent if written.body is http.body else None
     body = with_fields(written.body, without, fields, rewritten=rewritten, fields=known)
+    body = renew_body(body, http.body)
     ours = msgspec.structs.replace(template.http, method=http.method, body=body)
     ours = copy_client_headers(http, rules, ours, written.headers)
     plan = written.plan
@@ -211,7 +211,7 @@ def _limit_turns(
             return None
         return limit_word(value, entry, level)
 
-    return limit_turns(sent, routed.service.depth, limit)
+    return limit_turns(sent, routed.service.depth, limit, body=routed.call.http.body)
 
 
 def _plan_opening(
@@ -221,7 +221,7 @@ def _plan_opening(
     http = routed.call.http
     if turns == b"[]":
         return target.level, target.plan
-    fields = {**_FIELDS.decode(http.body), routed.service.depth.turns: Raw(turns)}
+    fields = {**read_fields(http.body), routed.service.depth.turns: Raw(turns)}
     body = msgspec.json.encode(fields)
     intent = routed.service.parse(msgspec.structs.replace(http, body=body)).intent
     said_in = "unset" if intent == UNSET else "body"
@@ -325,7 +325,7 @@ def _asks_for_usage(body: bytes, place: tuple[str, str] | None) -> bool:
     """Return whether the client itself asks for token counts in its stream."""
     if place is None or place[1].encode() not in body:
         return False
-    options = msgspec.json.decode(_FIELDS.decode(body).get(place[0], _NULL))
+    options = msgspec.json.decode(read_fields(body).get(place[0], _NULL))
     return isinstance(options, dict) and bool(options.get(place[1]))
 
 

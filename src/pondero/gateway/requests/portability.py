@@ -22,7 +22,6 @@ from ...canon import (
     Text,
     ToolResult,
     UnknownPart,
-    get_decoder,
     get_path,
 )
 from ...catalog import Lookup, ModelEntry
@@ -32,12 +31,12 @@ from ...exchange import fold_path, make_destination, states_only
 from ...store import load_catalog
 from ...thinking import Plan, Policy
 from .routed_request import RoutedRequest
+from .split_body import read_fields
 
 SILENCE = Message("user", (Text("[The user has not written anything yet.]"),))
 """The user turn of a conversation of empty ones, which most APIs reject."""
 FAILED = Text("[The tool reports an error:]")
 _POLICY = Policy()
-_FIELDS = get_decoder(dict[str, Raw])
 
 
 def is_same_dialect(routed: RoutedRequest, entry: ModelEntry) -> bool:
@@ -135,7 +134,7 @@ def suits(routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> bool:
     """Return whether a model takes all fields of a body in its dialect as they are."""
     if not {"tools", "tool_choice"}.isdisjoint(plan.dropped):
         return False
-    sent = _FIELDS.decode(routed.call.http.body)
+    sent = read_fields(routed.call.http.body)
     limit = entry.provider.parameters.get("max_tokens")
     others = [place for place in routed.service.passthrough.limits_at if len(place) == 1]
     if limit in others and any(place != limit and place[0] in sent for place in others):
@@ -255,7 +254,7 @@ def _has_field(entry: ModelEntry, path: tuple[str, ...]) -> bool:
 def find_answer_options(routed: RoutedRequest) -> AnswerOptions:
     """Return how many answers a request asks for, and which log probabilities."""
     needed = routed.service.portability.needed
-    sent = _FIELDS.decode(routed.call.http.body)
+    sent = read_fields(routed.call.http.body)
     if not any(each.option is not None and each.path[0] in sent for each in needed):
         return AnswerOptions()  # nearly all requests
     asked = [field for field, _ in _iter_asked(routed) if field.option is not None]
@@ -285,7 +284,7 @@ def _iter_asked(routed: RoutedRequest) -> Iterator[tuple[NeededField, Json]]:
     needed = routed.service.portability.needed
     if not needed:
         return
-    sent = _FIELDS.decode(routed.call.http.body)
+    sent = read_fields(routed.call.http.body)
     tops = {field.path[0] for field in needed} & sent.keys()
     values = {name: msgspec.json.decode(sent[name]) for name in tops}
     for field in needed:
@@ -391,7 +390,7 @@ def carry_common(routed: RoutedRequest, entry: ModelEntry) -> tuple[dict[str, Js
     names: set[str] = set()
     if not common:
         return carried, names
-    sent = _FIELDS.decode(routed.call.http.body)
+    sent = read_fields(routed.call.http.body)
     missing = entry.quirks.get("missing_fields", ())
     for name, places in common.items():
         target = entry.provider.parameters.get(name) if name not in missing else None

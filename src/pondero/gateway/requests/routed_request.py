@@ -22,13 +22,15 @@ from ..signatures.envelope import ClientEnvelopes
 from ..signatures.known_answers import KnownAnswers
 from ..signatures.restore import cache_keys, restore_history
 from ..signatures.turns import ClientTurn, split_turns
+from ..state.conversation_memo import ConversationMemo
 from ..state.kept_store import KeptStore
 from ..state.layered_store import LayeredStore
 from .kept_history import resolve_kept
 from .kept_items import StoredContent, resolve_stored
-from .known_turns import is_remembered, parse_known_in_steps
+from .known_turns import parse_known_in_steps
 from .long_bodies import give_way, give_way_between
 from .repeated_fields import check_repeated
+from .split_body import is_remembered, split_body
 
 UNKNOWN_OUTPUT = 32_000
 """Tokens, for a model with an unknown maximum; under a budget it is sent as the limit."""
@@ -109,7 +111,7 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
     thinking; ``lowered_to``: the highest level for this one. ``hooked``: what its hooks made of it,
     if there are any; ``request`` has their changes. ``unread``: what ``read_history`` may restore
     in addition. ``conversation``: what keeps it on one of several deployments; None if none of its
-    models has several.
+    models has several. ``memo``: what is known of its messages since earlier requests.
     """
 
     call: ClientRequest
@@ -133,6 +135,7 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
     conversation: Conversation | None = None
     hooked: HookedRequest | None = None
     unread: UnreadHistory | None = None
+    memo: ConversationMemo | None = None
 
     @property
     def writes_answer(self) -> bool:
@@ -286,7 +289,9 @@ async def parse_locally(
     sent_http = call.http
     plain = sent_http if service.unwrap is None else service.unwrap(sent_http)
     is_wrapped = plain is not sent_http
-    if is_wrapped:  # all that looks into the request sees what the service will get
+    memo, client = gateway.conversations, call.requester.id
+    plain = split_body(memo, plain, service.turn_form, client=client)
+    if plain is not call.http:  # all that looks into the request sees what the service will get
         call = replace(call, http=plain)
     stored = await _resolve(gateway, call, service)
     if stored.own is not None:
@@ -296,8 +301,8 @@ async def parse_locally(
         parsed = service.parse(sent_http if is_wrapped else http)
     else:
         await give_way(http.body)
-        memo, client = gateway.conversations, call.requester.id
-        steps = parse_known_in_steps(memo, service, http, client=client)
+        http = split_body(memo, http, service.turn_form, client=client)
+        steps = parse_known_in_steps(memo, service, http)
         parsed = await give_way_between(steps, http.body)
     if stored.said is not None and service.kept_responses is not None:
         context = service.kept_responses.note(parsed.context, stored.said)
@@ -332,6 +337,7 @@ async def parse_locally(
         purpose=purpose,
         unread=past.unread,
         conversation=conversation,
+        memo=memo if is_remembered(http) else None,
     )
     _check_presets(routed)
     if routed.is_limited:

@@ -1,18 +1,19 @@
 """Remembers conversations that were read, so that the next request costs only its new turns.
 
-Messages are found by a digest of all bytes that they were read from. Facts about a message are kept
-with it, under everything that they depend on. All of it can be computed again, so the oldest is
-forgotten when there is no room.
+A conversation is found by all bytes that it was read from. Facts about a message are kept with it,
+under everything that they depend on. All of it can be computed again, so the oldest is forgotten
+when there is no room.
 """
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from operator import is_
 from typing import TypeVar, cast
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ...canon import Message
+from .searched_text import SearchedText
 
 T = TypeVar("T")
 
@@ -20,27 +21,34 @@ REMEMBERED_SHARE = 4
 """A quarter of the memory for answers is for conversations."""
 
 _OVERHEAD = 600  # bytes of a message, or of a conversation, in addition to its content
-_DECODED = 3  # times its bytes: what a message takes, and its key
+_DECODED = 4  # times its bytes: what a message takes, and the bytes themselves
 _REACH = 8  # messages that may have come since what is known of a conversation
-_FACTS = 12  # of one message; more are of conversations that branched there
+_FACTS = 16  # of one message; more are of conversations that branched there
 
 
 class KnownConversation(Struct, frozen=True):
-    """The messages of a conversation, and the bytes that each was read from."""
+    """The messages of a conversation, the number of bytes of each, and the bytes of its turns.
 
+    ``about``: whose it is, and what else reading it depended on. ``facts`` are about these turns,
+    each with its weight.
+    """
+
+    about: bytes = b""
     messages: tuple[Message, ...] = ()
     sizes: tuple[int, ...] = ()
+    turns: SearchedText = SearchedText()
+    facts: dict[tuple[str, Hashable], tuple[object, int]] = field(default_factory=dict)
 
 
 class ConversationMemo:
-    """Conversations of all clients, of ``size`` bytes; a client's keys are its own."""
+    """Conversations of all clients, of ``size`` bytes; a client's are its own."""
 
     def __init__(self, size: int) -> None:
         self._size = size
         self._used = 0
-        self._conversations: OrderedDict[bytes, KnownConversation] = OrderedDict()
+        self._conversations: OrderedDict[Hashable, KnownConversation] = OrderedDict()
         self._messages: dict[int, _MessageFacts] = {}
-        self._states: OrderedDict[bytes, tuple[object, int]] = OrderedDict()
+        self._texts: OrderedDict[bytes, SearchedText] = OrderedDict()
 
     @property
     def used(self) -> int:
@@ -50,28 +58,37 @@ class ConversationMemo:
     def __len__(self) -> int:
         return len(self._conversations)
 
-    def find(self, key: bytes) -> KnownConversation | None:
-        """Return a conversation; None if it is not known."""
+    def find(self, about: bytes, turns: Sequence[bytes], count: int) -> KnownConversation | None:
+        """Return the conversation with the first turns of these; None if it is not known."""
+        key = (about, count, turns[count - 1])
         found = self._conversations.get(key)
-        if found is not None:
-            self._conversations.move_to_end(key)
+        if found is None or found.turns.texts != tuple(turns[:count]):
+            return None
+        self._conversations.move_to_end(key)
         return found
 
-    def keep(self, key: bytes, conversation: KnownConversation) -> None:
+    def keep(self, conversation: KnownConversation) -> KnownConversation:
         """Remember a conversation; messages that several begin with are counted once."""
-        if key in self._conversations or self._size <= 0:
-            return
+        key = _make_key(conversation)
+        known = self._conversations.get(key)
+        if known is not None and known.turns.texts == conversation.turns.texts:
+            return known
+        if self._size <= 0:
+            return conversation
+        if known is not None:
+            self._forget(key)
         self._conversations[key] = conversation
         self._used += _weigh(conversation)
         for message, size in zip(conversation.messages, conversation.sizes, strict=True):
-            known = self._messages.get(id(message))
-            if known is None:
+            facts = self._messages.get(id(message))
+            if facts is None:
                 weight = _OVERHEAD + _DECODED * size
                 self._messages[id(message)] = _MessageFacts(message, weight)
                 self._used += weight
             else:
-                known.uses += 1
+                facts.uses += 1
         self._make_room()
+        return conversation
 
     def recall(self, message: Message, name: str, key: Hashable) -> object | None:
         """Return what was found out about a message under this key; None if that is not known."""
@@ -120,16 +137,28 @@ class ConversationMemo:
             weight += 24 * len(messages)
             self.note(messages[-1], name, (len(messages), key), fact, weight=weight)
 
-    def find_state(self, key: bytes) -> object | None:
-        """Return what was kept of a conversation under this key; None if nothing was."""
-        return self._states.get(key, (None, 0))[0]
-
-    def keep_state(self, key: bytes, state: object, *, weight: int) -> None:
-        """Keep what was computed from a conversation, so that a longer one continues there."""
-        if key not in self._states and self._size > 0:
-            self._states[key] = (state, weight + _OVERHEAD)
-            self._used += weight + _OVERHEAD
+    def note_conversation(
+        self, known: KnownConversation, name: str, key: Hashable, fact: object, *, weight: int
+    ) -> None:
+        """Keep what was found out about the turns of a conversation, as long as it is known."""
+        is_kept = self._conversations.get(_make_key(known)) is known
+        if is_kept and (name, key) not in known.facts and len(known.facts) < _FACTS:
+            known.facts[name, key] = (fact, weight)
+            self._used += weight
             self._make_room()
+
+    def search(self, text: bytes) -> SearchedText:
+        """Return a long field of a request, in which marks were looked for before."""
+        found = self._texts.get(text)
+        if found is None:
+            found = SearchedText((text,))
+            if self._size > 0:
+                self._texts[text] = found
+                self._used += len(text) + _OVERHEAD
+                self._make_room()
+        else:
+            self._texts.move_to_end(text)
+        return found
 
     def _drop_facts(self, known: "_MessageFacts") -> None:
         known.facts.clear()
@@ -137,15 +166,15 @@ class ConversationMemo:
         known.weight = known.own
 
     def _make_room(self) -> None:
-        while self._used > self._size and (self._conversations or self._states):
-            if len(self._states) > len(self._conversations):
-                _, (_, weight) = self._states.popitem(last=False)
-                self._used -= weight
+        while self._used > self._size and (self._conversations or self._texts):
+            if len(self._texts) > len(self._conversations):
+                text, _ = self._texts.popitem(last=False)
+                self._used -= len(text) + _OVERHEAD
             else:
-                self._forget_oldest()
+                self._forget(next(iter(self._conversations)))
 
-    def _forget_oldest(self) -> None:
-        _, conversation = self._conversations.popitem(last=False)
+    def _forget(self, key: Hashable) -> None:
+        conversation = self._conversations.pop(key)
         self._used -= _weigh(conversation)
         for message in conversation.messages:
             known = self._messages[id(message)]
@@ -168,5 +197,11 @@ class _MessageFacts:
         self.facts: dict[tuple[str, Hashable], object] = {}
 
 
+def _make_key(conversation: KnownConversation) -> Hashable:
+    turns = conversation.turns.texts
+    return (conversation.about, len(turns), turns[-1])
+
+
 def _weigh(conversation: KnownConversation) -> int:
-    return _OVERHEAD + 16 * len(conversation.messages)
+    facts = sum([weight for _, weight in conversation.facts.values()])
+    return _OVERHEAD + 24 * len(conversation.messages) + facts

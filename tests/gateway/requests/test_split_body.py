@@ -1,0 +1,137 @@
+"""A split body is the same bytes: what is remembered of it never changes what is found in it."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pondero.canon import HttpRequest
+from pondero.dialects import get_dialect
+from pondero.gateway.requests import split_body as module
+from pondero.gateway.requests.known_turns import parse_known_in_steps
+from pondero.gateway.requests.split_body import SplitBody, read_fields, renew_body, split_body
+from pondero.gateway.state.conversation_memo import ConversationMemo
+
+FORM = get_dialect("anthropic").service().turn_form
+MARKS = (
+    *(
+        b'"tools"',
+        b"tools",
+        b"\\u",
+        b"\\u00",
+        b"file_id",
+        b"container",
+        b"compact",
+        b"a",
+        b"messages",
+    ),
+    *(
+        b'"a"',
+        b'"messages"',
+        b'"x"',
+        b'say"',
+        b'{"role"',
+        b"},{",
+        b'":"',
+        b'","',
+        b'": "',
+        b"",
+        b"\n",
+    ),
+)
+TEXTS = st.sampled_from(
+    ("say", "tools", "a", "\u00e9", "file_id", "", '"tools"', "\\u", '":"', "},{", "x" * 40)
+)
+TOOLS = [{"name": f"tool_{number}", "input_schema": {"type": "object"}} for number in range(9)]
+VALUES = st.recursive(
+    st.one_of(TEXTS, st.integers(), st.none()),
+    lambda inner: st.one_of(st.lists(inner), st.dictionaries(TEXTS, inner)),
+    max_leaves=6,
+)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _any_size():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "SHORT_BODY", 0)
+        patch.setattr(module, "_LONG", 8)
+        yield
+
+
+def _message(role: str, text: str) -> dict[str, object]:
+    return {"role": role, "content": text}
+
+
+@st.composite
+def bodies(draw: st.DrawFn) -> list[bytes]:
+    """Return the bodies of a conversation that grows, with fields that change."""
+    said = st.tuples(TEXTS, TEXTS).map(
+        lambda pair: [_message("user", pair[0]), _message("assistant", pair[1])]
+    )
+    turns = [turn for pair in draw(st.lists(said, min_size=1, max_size=3)) for turn in pair]
+    found = []
+    for _ in range(draw(st.integers(1, 4))):
+        turns = [*turns, *draw(said), _message("user", draw(TEXTS))][: 2 * len(turns)]
+        before = draw(st.dictionaries(TEXTS, VALUES, max_size=3))
+        after = draw(st.dictionaries(TEXTS, VALUES, max_size=3))
+        fields = {**before, "messages": turns, **after, "model": "claude-opus-5"}
+        spaces = draw(st.sampled_from([(",", ":"), (", ", ": "), (" ,\n", "  :\n\n")]))
+        raw = json.dumps(fields, separators=spaces, ensure_ascii=draw(st.booleans()))
+        if draw(st.booleans()):  # a name that occurs twice: the last one counts
+            raw = raw[:-1] + ',"' + draw(st.sampled_from(["messages", "tools"])) + '":[]}'
+        if draw(st.booleans()):  # a name in another spelling
+            raw = raw.replace('"tools"', '"to\\u006fls"')
+        found.append(raw.encode())
+    return found
+
+
+@given(bodies(), st.lists(st.sampled_from(MARKS)), st.binary(max_size=3))
+@settings(max_examples=300)
+def test_a_split_body_has_the_marks_that_its_bytes_have(sent, marks, any_mark):
+    memo, service = ConversationMemo(1 << 20), get_dialect("anthropic").service()
+    for raw in sent:
+        http = split_body(
+            memo, HttpRequest("POST", "http://x/v1/messages", {}, raw), FORM, client="a"
+        )
+        assert http.body == raw
+        body = http.body
+        for mark in (*marks, *MARKS, any_mark):
+            assert (mark in body) == (mark in raw)
+        if isinstance(body, SplitBody):
+            conversation = json.loads(raw)["messages"]
+            turns = b"\n".join(body.turns)
+            assert [json.loads(turn) for turn in body.turns] == conversation
+            for mark in (b'"tools"', b"say", b"\\u"):
+                assert body.has_in_turns(mark) == (mark in turns)
+            assert dict(read_fields(body)) == dict(read_fields(raw))
+            other = json.dumps({**json.loads(raw), "model": "say"}).encode()
+            renewed = renew_body(other, body)
+            assert renewed == other
+            for mark in MARKS:
+                assert (mark in renewed) == (mark in other)
+        try:
+            for _ in parse_known_in_steps(memo, service, http):
+                pass
+        except Exception:  # noqa: BLE001 - what is rejected is not remembered
+            pass
+
+
+def test_what_was_searched_is_not_searched_again():
+    memo, service = ConversationMemo(1 << 20), get_dialect("anthropic").service()
+    turns = [_message("user", "a"), _message("assistant", "b")] * 4
+
+    def send(turns: list[dict[str, object]]) -> SplitBody:
+        raw = json.dumps({"model": "m", "max_tokens": 9, "tools": TOOLS, "messages": turns})
+        http = HttpRequest("POST", "http://x/v1/messages", {}, raw.encode())
+        split = split_body(memo, http, FORM, client="a")
+        for _ in parse_known_in_steps(memo, service, split):
+            pass
+        assert isinstance(split.body, SplitBody)
+        return split.body
+
+    send([*turns, _message("user", "c")])
+    body = send([*turns, _message("user", "c"), _message("assistant", "d"), _message("user", "e")])
+    assert body.begun.count == len(turns) + 1
+    assert len(body.rest.texts[0]) < len(body) / 2
+    assert all(b'"a"' not in text for text in body.rest.texts)
