@@ -13,12 +13,14 @@ class TurnForm(Struct, frozen=True, kw_only=True):
     ``is_answer`` returns whether a turn is the model's; None for one that is read together with
     others, or that says more than words. What comes before the first turn of an answer is read
     without looking at what follows. ``stand_in`` is a short turn of the user, if what a turn means
-    depends on its number, as ids of calls without one do; else None.
+    depends on its number, as ids of calls without one do; else None. ``apart`` are the long fields
+    beside the conversation of which no turn depends, and which depend on no turn.
     """
 
     field: str
     is_answer: Callable[[bytes], bool | None]
     stand_in: bytes | None = None
+    apart: frozenset[str] = frozenset()
 
 
 class _Role(Struct):

@@ -79,11 +79,12 @@ if TYPE_CHECKING:
         CHARACTERS,
         TextSize,
         estimate_json,
-        estimate_most,
         estimate_tokens,
         is_document,
         is_text,
         iter_encoded,
+        measure_frame,
+        sum_most,
     )
     from .transport import (
         AsyncResponse,
@@ -123,8 +124,8 @@ _NAMES = {
     "retry": "Retry",
     "telemetry": "usage_attributes",
     "token_estimate": (
-        "CHARACTERS TextSize estimate_json estimate_most estimate_tokens is_document is_text "
-        "iter_encoded"
+        "CHARACTERS TextSize estimate_json estimate_tokens is_document is_text "
+        "iter_encoded measure_frame sum_most"
     ),
     "transport": (
         "AsyncResponse AsyncTransport Response Timeouts Transport find_emulator is_emulator"
@@ -177,7 +178,6 @@ __all__ = [
     "depth_paths_of",
     "describe_evidence",
     "estimate_json",
-    "estimate_most",
     "estimate_tokens",
     "fields_hash",
     "find_emulator",
@@ -200,6 +200,7 @@ __all__ = [
     "make_destination",
     "make_rejection",
     "matches_plan",
+    "measure_frame",
     "needs_thinking_first",
     "parse_rate_limits",
     "plan",
@@ -212,6 +213,7 @@ __all__ = [
     "rejections_for",
     "shorten_retries",
     "states_only",
+    "sum_most",
     "thinking_paths",
     "usage_attributes",
     "verdict",

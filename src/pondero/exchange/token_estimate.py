@@ -65,12 +65,9 @@ class TextSize(NamedTuple):
         return TextSize(tokens, characters)
 
 
-def estimate_most(request: Request, size: TextSize | None = None) -> int:
-    """Return an estimate of the tokens of a request's texts that few prompts exceed.
-
-    ``size`` is that of its messages, for callers that know it.
-    """
-    return ceil(_estimate_texts(request, size) * _MARGIN)
+def sum_most(size: TextSize) -> int:
+    """Return an estimate of the tokens of a text that few exceed."""
+    return ceil(_sum_tokens(size) * _MARGIN)
 
 
 def estimate_json(value: Json) -> int:
@@ -101,12 +98,13 @@ def _is_file(text: str) -> bool:
 def estimate_tokens(request: Request) -> int:
     """Return an estimate of a request's tokens."""
     parts = (part for message in request.messages for part in message.parts)
-    return _estimate_texts(request, None) + sum(map(_guess_media, parts))
+    size = measure_frame(request).add(request.messages)
+    return _sum_tokens(size) + sum(map(_guess_media, parts))
 
 
-def _estimate_texts(request: Request, size: TextSize | None) -> int:
-    tokens, characters = TextSize().add(request.messages) if size is None else size
-    characters += sum(_measure(text.text) for text in request.system)
+def measure_frame(request: Request) -> TextSize:
+    """Return the size of all in a request but its messages."""
+    characters = sum(_measure(text.text) for text in request.system)
     characters += sum(
         len(tool.name)
         + len(tool.description)
@@ -115,8 +113,11 @@ def _estimate_texts(request: Request, size: TextSize | None) -> int:
     )
     if request.output is not None:
         characters += len(msgspec.json.encode(request.output.schema))
-    tokens += _AROUND * len(request.tools)
-    return max(1, tokens + ceil(characters / CHARACTERS))
+    return TextSize(_AROUND * len(request.tools), characters)
+
+
+def _sum_tokens(size: TextSize) -> int:
+    return max(1, size.tokens + ceil(size.characters / CHARACTERS))
 
 
 def _count_characters(part: object) -> int:

@@ -158,17 +158,32 @@ def _gemini() -> list[object]:
 FRONTS = {
     "anthropic": ("messages", _anthropic(), (0, 8, 6, 9), [
         {}, {"system": "Be brief."}, {"output_config": {"effort": "high"}}, {"unknown": 1},
+        {"system": [{"type": "text", "text": "Be brief."}], "tools": [
+            {"name": "look", "input_schema": {"type": "object"}, "unknown": 1},
+            {"type": "bash_20250124", "name": "bash"},
+        ], "tool_choice": {"type": "any"}},
     ]),
     "openai_chat": ("messages", _chat(), (0, 11, 16, 8), [
         {}, {"functions": [{"name": "look"}]}, {"temperature": "hot"}, {"tools": []},
+        {"tools": [
+            {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}},
+            {"type": "custom", "custom": {"name": "write"}}, {"type": "web_search"},
+        ], "tool_choice": "required"},
     ]),
     "openai_responses": ("input", _responses(), (0, 14, 17, 10), [
         {}, {"instructions": None}, {"instructions": "Be brief."}, {"store": False},
         {"reasoning": {"effort": "high"}},
+        {"tools": [
+            {"type": "function", "name": "look", "parameters": {"type": "object"}},
+            {"type": "custom", "name": "write"}, {"type": "apply_patch"}, {"type": "web_search"},
+            {"type": "namespace", "name": "files", "tools": [{"type": "function", "name": "read"}]},
+        ], "instructions": "Be brief.", "tool_choice": "required"},
     ]),
     "gemini": ("contents", _gemini(), (0, 10, 6, 9), [
         {}, {"systemInstruction": {"parts": [{"text": "Be brief."}]}},
         {"generationConfig": {"thinkingConfig": {"thinkingLevel": "low"}}},
+        {"tools": [{"functionDeclarations": [{"name": "look"}]}, {"googleSearch": {}}],
+         "systemInstruction": {"parts": [{"text": "Be brief."}]}},
     ]),
 }  # fmt: skip
 

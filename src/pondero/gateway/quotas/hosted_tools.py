@@ -6,6 +6,7 @@ another model, with tokens of its own. The client's own tools add nothing.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from msgspec import DecodeError, Raw, Struct
 from msgspec.structs import replace
@@ -78,9 +79,12 @@ def _find_requested(routed: RoutedRequest, entry: ModelEntry) -> Sequence[Hosted
 
 def _iter_hosted(body: bytes, rules: HostedTools) -> Iterator[HostedTool]:
     fields = read_fields(body)
-    for top, *inner in rules.tools_at:
-        tools = get_path(_read(fields, top), tuple(inner))
-        yield from _iter_listed(tools, rules, is_top=not inner)
+    for path in rules.tools_at:
+        text = body.known.get(path[0]) if isinstance(body, SplitBody) else None
+        if text is None or path[0] == rules.turns:
+            yield from _list_tools(fields, path, rules)
+        else:
+            yield from text.read(("hosted", path), partial(_list_tools, fields, path, rules))
     turns = _read(fields, rules.turns) if _offers_tools(body, fields.get(rules.turns)) else None
     for turn in turns if isinstance(turns, list) else ():
         if isinstance(turn, dict):
@@ -89,6 +93,14 @@ def _iter_hosted(body: bytes, rules: HostedTools) -> Iterator[HostedTool]:
     for name in rules.fields:
         if _read(fields, name) is not None:
             yield HostedTool(name=name)
+
+
+def _list_tools(
+    fields: Mapping[str, Raw], path: Sequence[str], rules: HostedTools
+) -> list[HostedTool]:
+    top, *inner = path
+    tools = get_path(_read(fields, top), tuple(inner))
+    return list(_iter_listed(tools, rules, is_top=not inner))
 
 
 def _iter_added(turn: dict[str, Json]) -> Iterator[Json]:

@@ -1,5 +1,6 @@
 """The most tokens of a prompt: what is in the request, and what the service has stored for it."""
 
+from operator import is_
 from typing import cast
 
 from msgspec import Struct
@@ -7,7 +8,7 @@ from msgspec import Struct
 from ...canon import Blob, Json, Part, ToolResult
 from ...catalog import ModelEntry
 from ...dialects import get_dialect
-from ...exchange import CHARACTERS, TextSize, estimate_json, estimate_most
+from ...exchange import CHARACTERS, TextSize, estimate_json, measure_frame, sum_most
 from ...framing import parse_json_or_none
 from ..requests.routed_request import RoutedRequest, address_history, is_at_home
 from .hosted_tools import find_context
@@ -22,7 +23,7 @@ def find_prompt_bound(routed: RoutedRequest, entry: ModelEntry) -> int:
     """Return the most tokens of the prompt; what is not known may fill the window."""
     routed = address_history(routed, entry)
     size = _measure_messages(routed, entry)
-    estimated, media = estimate_most(routed.request, size.text), size.media
+    estimated, media = sum_most(size.text), size.media
     stored = _find_stored(routed, entry)
     if entry.provider.dialect == routed.call.client_dialect:
         body = routed.call.http.body
@@ -67,24 +68,28 @@ def describe_unseen(routed: RoutedRequest) -> str:
 
 
 class _MessagesSize(Struct, frozen=True):
-    """The size of a conversation.
+    """The size of a conversation, and what is sent with it in its ``frame``.
 
     ``media``: the most tokens of all pictures, documents and sounds; None if they have no limit.
     ``has_address``: the service reads a file that the request does not have.
     """
 
-    text: TextSize = TextSize()
+    frame: tuple[object, object, object]
+    text: TextSize
     media: int | None = 0
     has_address: bool = False
 
 
 def _measure_messages(routed: RoutedRequest, entry: ModelEntry) -> _MessagesSize:
     """Return the size of a conversation; messages of earlier requests are not measured again."""
-    messages, memo = routed.request.messages, routed.memo
-    key = (entry.provider.dialect, entry.model)
+    request, memo = routed.request, routed.memo
+    messages, key = request.messages, (entry.provider.dialect, entry.model)
+    frame = (request.system, request.tools, request.output)
     known = None if memo is None else memo.find_prefix(messages, "size", key)
-    count, begun = (0, _MessagesSize()) if known is None else known
-    size = cast("_MessagesSize", begun)
+    count, begun = known or (0, None)
+    size = cast("_MessagesSize | None", begun)
+    if size is None or not all(map(is_, size.frame, frame)):
+        count, size = 0, _MessagesSize(frame, measure_frame(request))
     if count == len(messages):
         return size
     rules, new = get_dialect(entry.provider.dialect).service().media, messages[count:]
@@ -94,7 +99,7 @@ def _measure_messages(routed: RoutedRequest, entry: ModelEntry) -> _MessagesSize
             taken = measure_media(part, rules, entry.model)
             media = None if media is None or taken is None else media + taken
             has_address = has_address or _has_address(part)
-    size = _MessagesSize(size.text.add(new), media, has_address)
+    size = _MessagesSize(frame, size.text.add(new), media, has_address)
     if memo is not None:
         memo.note_prefix(messages, "size", key, size, weight=_WEIGHT)
     return size

@@ -6,8 +6,9 @@ to keep their numbers. If that is not plainly possible, the whole request is rea
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import cast
 
-from msgspec import Raw, json
+from msgspec import Raw, Struct, json
 from msgspec.structs import replace
 
 from ...canon import HttpRequest, Json, Message, ToolCall, ToolResult
@@ -16,6 +17,7 @@ from ...exchange import WorkSteps, finish_steps
 from ..state.conversation_memo import ConversationMemo, KnownConversation
 from .split_body import KnownBeginning, SplitBody, split_body
 
+_FRAME = 4  # times its bytes: what the fields beside a conversation take
 _KEPT = 3  # ends of one request: clients move a mark over their last turns
 
 
@@ -35,18 +37,58 @@ def parse_known_in_steps(
     if form is None or not isinstance(body, SplitBody):
         return service.parse(http)
     known, parsed = body.begun, None
+    frame = _find_frame(body)
     yield
     if known.count:
-        parsed = _parse_rest(service, http, form=form, sent=body)
+        parsed = _parse_rest(service, http, form=form, sent=body, frame=frame)
     if parsed is None:
         known, parsed = KnownBeginning(), service.parse(http)
     if not _is_odd(parsed, form):
         body.remembered = _remember(memo, body, form, known, parsed.request.messages)
+        _remember_frame(memo, body, frame, parsed)
     return parsed
 
 
+class _Frame(Struct, frozen=True):
+    """The fields of a request beside its conversation, as they were read: all but its messages."""
+
+    fields: dict[str, bytes]
+    parsed: ParsedRequest[Json]
+
+
+def _find_frame(sent: SplitBody) -> _Frame | None:
+    """Return the fields of the last request of a conversation, if those of this are the same."""
+    known = sent.begun.read.facts.get(("frame", None))
+    if known is None:
+        return None
+    frame = cast("_Frame", known[0])
+    return frame if frame.fields == _list_fields(sent) else None
+
+
+def _list_fields(sent: SplitBody) -> dict[str, bytes]:
+    return {name: bytes(raw) for name, raw in sent.fields.items() if name != sent.name}
+
+
+def _remember_frame(
+    memo: ConversationMemo, sent: SplitBody, frame: _Frame | None, parsed: ParsedRequest[Json]
+) -> None:
+    """Keep how the fields beside a conversation were read: the next request has the same."""
+    weight = 0
+    if frame is None:
+        fields = _list_fields(sent)
+        frame = _Frame(fields, replace(parsed, request=replace(parsed.request, messages=())))
+        weight = _FRAME * sum(map(len, fields.values()))
+    for each in sent.remembered:
+        memo.note_conversation(each, "frame", None, frame, weight=weight)
+
+
 def _parse_rest(
-    service: Service[Json], http: HttpRequest, *, form: TurnForm, sent: SplitBody
+    service: Service[Json],
+    http: HttpRequest,
+    *,
+    form: TurnForm,
+    sent: SplitBody,
+    frame: _Frame | None,
 ) -> ParsedRequest[Json] | None:
     """Return the request, of which only new turns are read; None if that says too little.
 
@@ -60,6 +102,8 @@ def _parse_rest(
     hidden = [] if form.stand_in is None else [form.stand_in] * (known.count - first)
     turns = (*sent.turns[:first], *hidden, *new)
     fields = {**sent.fields, form.field: Raw(b"[%b]" % b",".join(turns))}
+    if frame is not None:
+        fields = {name: raw for name, raw in fields.items() if name not in form.apart}
     try:
         parsed = service.parse(replace(http, body=json.encode(fields)))
     except (Rejected, RecursionError):
@@ -71,6 +115,7 @@ def _parse_rest(
     if start is None:
         return None
     messages = (*known.read.messages, *read[start:])
+    parsed = parsed if frame is None else frame.parsed
     return replace(parsed, request=replace(parsed.request, messages=messages))
 
 

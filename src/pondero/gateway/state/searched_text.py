@@ -3,21 +3,25 @@
 A search of a long conversation takes longer than reading it, and there are many marks to look for.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
+from typing import TypeVar, cast
+
+T = TypeVar("T")
 
 _MOST = 128  # marks that are remembered; the gateway looks for fewer
 
 
 class SearchedText:
-    """Texts, and which marks are known to be in one of them."""
+    """Texts, and what is known of them: which marks are in one of them, and what was read there."""
 
-    __slots__ = ("_found", "texts")
+    __slots__ = ("_found", "_read", "texts")
 
     def __init__(
         self, texts: tuple[bytes, ...] = (), found: dict[bytes, bool] | None = None
     ) -> None:
         self.texts = texts
         self._found: dict[bytes, bool] = {} if found is None else found
+        self._read: dict[Hashable, object] = {}
 
     def contains(self, mark: bytes) -> bool:
         """Return whether a text has this mark."""
@@ -27,6 +31,14 @@ class SearchedText:
             if len(self._found) < _MOST:
                 self._found[mark] = found
         return found
+
+    def read(self, name: Hashable, read: Callable[[], T]) -> T:
+        """Return what is read from these texts alone; the same name is read once."""
+        if name not in self._read:
+            if len(self._read) >= _MOST:
+                self._read.clear()
+            self._read[name] = read()
+        return cast("T", self._read[name])
 
     def extend(self, texts: Sequence[bytes]) -> "SearchedText":
         """Return these texts and more; only the new ones are searched."""

@@ -29,4 +29,4 @@ def _is_answer(turn: bytes) -> bool | None:
     return _ANSWERS.get(bytes(read.role))
 
 
-TURN_FORM = TurnForm(field="messages", is_answer=_is_answer)
+TURN_FORM = TurnForm(field="messages", is_answer=_is_answer, apart=frozenset({"tools", "system"}))

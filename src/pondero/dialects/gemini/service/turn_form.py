@@ -9,4 +9,9 @@ def _is_answer(turn: bytes) -> bool | None:
     return _ANSWERS.get(read_role(turn))
 
 
-TURN_FORM = TurnForm(field="contents", is_answer=_is_answer, stand_in=b"{}")
+TURN_FORM = TurnForm(
+    field="contents",
+    is_answer=_is_answer,
+    stand_in=b"{}",
+    apart=frozenset({"tools", "systemInstruction"}),
+)

@@ -14,5 +14,8 @@ def _is_answer(turn: bytes) -> bool | None:
 
 
 TURN_FORM = TurnForm(
-    field="messages", is_answer=_is_answer, stand_in=b'{"role":"user","content":"."}'
+    field="messages",
+    is_answer=_is_answer,
+    stand_in=b'{"role":"user","content":"."}',
+    apart=frozenset({"tools"}),
 )

@@ -33,4 +33,4 @@ def _is_answer(turn: bytes) -> bool | None:
     return _SPEAKERS.get(bytes(item.role)) if kind == b'"message"' else _ANSWERS.get(kind)
 
 
-TURN_FORM = TurnForm(field="input", is_answer=_is_answer)
+TURN_FORM = TurnForm(field="input", is_answer=_is_answer, apart=frozenset({"tools"}))
