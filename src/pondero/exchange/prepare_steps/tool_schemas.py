@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -19,6 +21,7 @@ from .draft import RequestDraft
 
 _NOTHING: dict[str, Json] = {"type": "object", "properties": {}, "additionalProperties": False}
 
+_SHORT = 128 << 10  # bytes of tools that are remembered
 _COMPLETE: Mapping[str, Callable[[Json], Json]] = {"arrays": complete_arrays, "root": complete_root}
 
 
@@ -34,26 +37,59 @@ def fit_tool_schemas(draft: RequestDraft) -> RequestDraft:
     """Make every schema an object that the service takes; enforce those that can be enforced."""
     if not any(tool.raw is None for tool in draft.request.tools):
         return draft
-    enforces = "strict" not in draft.unsupported
-    enforced = _StrictTools(draft.caller.tools, inlines=draft.entry.provider.output.inline)
-    fitted = [
-        _fit_tool(tool, draft.caller.tools, enforced if enforces else None)
-        for tool in draft.request.tools
-    ]
+    tools, rules = draft.request.tools, draft.caller.tools
+    enforces, inlines = "strict" not in draft.unsupported, draft.entry.provider.output.inline
+    written = msgspec.json.encode(tools)
+    offered = _OfferedTools(tools, rules, (written, enforces, inlines))
+    is_short = len(written) <= _SHORT
+    fitted = _fit_known(offered) if is_short else _fit_tools(offered)
     restores = {
         each.tool.name: each.restore  # of two tools with one name, the first is offered
         for each in reversed(fitted)
         if each.restore != OutputRestore()
     }
-    tools = tuple(each.tool for each in fitted)
-    if tools == draft.request.tools:
+    fitting = tuple([each.tool for each in fitted])
+    if fitting == tools:
         return draft
     wrapped = frozenset(name for name, each in restores.items() if each.wrapped)
     messages = tuple(_wrap_calls(each, wrapped) for each in draft.request.messages)
     return draft.but(
-        request=replace(draft.request, tools=tools, messages=messages),
+        request=replace(draft.request, tools=fitting, messages=messages),
         calls=replace(draft.calls, arguments=restores),
     ).note(*(note for each in fitted for note in each.notes))
+
+
+class _OfferedTools:
+    """The tools of a request; two are equal if they are written alike, under the same rules."""
+
+    __slots__ = ("_key", "rules", "tools")
+
+    def __init__(
+        self, tools: tuple[Tool, ...], rules: ToolRules, written: tuple[bytes, bool, bool]
+    ) -> None:
+        self.tools = tools
+        self.rules = rules
+        self._key = (*written, id(rules))
+
+    @property
+    def enforced(self) -> "_StrictTools | None":
+        """Return what limits enforced schemas; None if the service enforces none."""
+        _, enforces, inlines, _ = self._key
+        return _StrictTools(self.rules, inlines=inlines) if enforces else None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _OfferedTools) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
+def _fit_tools(offered: _OfferedTools) -> tuple[_ToolFit, ...]:
+    enforced = offered.enforced
+    return tuple([_fit_tool(tool, offered.rules, enforced) for tool in offered.tools])
+
+
+_fit_known = lru_cache(maxsize=32)(_fit_tools)  # an agent offers the same tools again and again
 
 
 def _fit_tool(tool: Tool, rules: ToolRules, enforced: "_StrictTools | None") -> _ToolFit:

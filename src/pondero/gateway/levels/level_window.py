@@ -9,8 +9,6 @@ in all later requests (wires/in-band). The bytes of the other turns stay as they
 import re
 from collections.abc import Awaitable, Mapping, Sequence
 from functools import lru_cache
-from hashlib import blake2b
-from typing import cast
 
 import msgspec
 from msgspec import Raw, Struct
@@ -23,26 +21,11 @@ from ...exchange import can_state_inside, with_fields, with_list_headers
 from ...thinking import Adjustment, depth_paths
 from ..requests.attempt import Attempt
 from ..requests.routed_request import RoutedRequest, StoredLevel
-from ..requests.split_body import SplitBody, read_fields
 from ..server.context import GatewayContext
-from ..state.conversation_memo import ConversationMemo, KnownConversation
 from .level_rules import AppliedLevel, limit_word
+from .sent_turns import SentTurns, list_keys, read_turns
 
-REACH = 64
-"""How many turns may have come since the last request that continues here."""
-
-_KEY = 90  # bytes of a key
-_TURNS = get_decoder(list[Raw])
 _TURN = get_decoder(dict[str, Json])
-# Clients move their cache breakpoints, and a text that has none is often written without its list:
-# the turn is the same. Inside a text, the quotes of these names would be escaped.
-_MARK = rb'"(?:cache_control|prompt_cache_breakpoint)"\s*:\s*(?:\{[^{}]*\}|null)'
-_BREAKPOINTS = (b'"cache_control"', b'"prompt_cache_breakpoint"')
-_BREAKPOINT = re.compile(rb",\s*%b|%b\s*,\s*" % (_MARK, _MARK))
-_ONE_TEXT = re.compile(
-    rb'("content"\s*:\s*)\[\s*\{\s*"type"\s*:\s*"(?:input_)?text"\s*,\s*'
-    rb'"text"\s*:\s*("[^"\\]*(?:\\.[^"\\]*)*")\s*\}\s*\]'
-)
 
 
 class StatedLevels(Struct, frozen=True, array_like=True):
@@ -62,18 +45,6 @@ class StatedLevels(Struct, frozen=True, array_like=True):
 _STATED = msgspec.msgpack.Decoder(StatedLevels)
 
 
-class _SentTurns(Struct, frozen=True):
-    """A body whose conversation may get turns that set a level.
-
-    ``own``: the turns of the client that set one.
-    """
-
-    fields: Mapping[str, Raw]
-    name: str
-    turns: tuple[bytes, ...]
-    own: frozenset[int] = frozenset()
-
-
 async def keep_level_window(
     gateway: GatewayContext, routed: RoutedRequest, attempt: Attempt
 ) -> Attempt:
@@ -89,7 +60,7 @@ class LevelReading(Struct, frozen=True):
     """
 
     attempt: Attempt
-    sent: _SentTurns | None = None
+    sent: SentTurns | None = None
     form: LevelTurns | None = None
     keys: tuple[str, ...] = ()
     reading: Awaitable[dict[str, bytes]] | None = None
@@ -108,13 +79,15 @@ def plan_level_window(
     """Find out which levels of a conversation have to be read."""
     entry, http = attempt.entry, attempt.exchange.http
     form = get_dialect(entry.provider.dialect).caller().level_turns
-    if form is None or not entry.takes_level_turns or (sent := _read(http.body, entry)) is None:
+    if form is None or not entry.takes_level_turns:
+        return LevelReading(attempt)
+    owner, client = f"{routed.call.requester.id}\n{entry.id}", routed.call.http.body
+    if (sent := read_turns(http.body, entry, client=client, owner=owner)) is None:
         return LevelReading(attempt)
     if routed.stored_level is not None:  # only some of the turns are in this request
         ready = attempt if sent.own else _restate(routed.stored_level, sent, form, attempt)
         return LevelReading(ready)
-    owner = f"{routed.call.requester.id}\n{entry.id}"
-    keys = tuple(_list_keys(http.body, sent.turns, owner, gateway.conversations))
+    keys = list_keys(gateway.conversations, sent, client=client, owner=owner)
     return LevelReading(attempt, sent, form, keys)
 
 
@@ -135,69 +108,7 @@ async def finish_level_window(gateway: GatewayContext, window: LevelReading) -> 
     return _write_turns(attempt, sent, form, stated) if changes else attempt
 
 
-def _read(body: bytes, entry: ModelEntry) -> _SentTurns | None:
-    """Return the conversation of a body; None if it has none."""
-    places = get_dialect(entry.provider.dialect).service().depth
-    fields = read_fields(body)
-    raw = fields.get(places.turns)
-    if raw is None:
-        return None
-    marks = [f'"{mark}"'.encode() for mark in places.marks]
-    if isinstance(body, SplitBody) and body.name == places.turns:
-        turns = tuple(body.turns)
-        if not any(map(body.has_in_turns, marks)):
-            return _SentTurns(fields, places.turns, turns)
-    else:
-        try:
-            turns = tuple(map(bytes, _TURNS.decode(raw)))
-        except msgspec.DecodeError:  # one text, which is a turn of the user
-            turns = (b'{"role":"user","content":%b}' % bytes(raw),)
-        if not turns:
-            return None
-    marked = [at for at, turn in enumerate(turns) if any(mark in turn for mark in marks)]
-    own = [at for at in marked if _sets_level(turns[at], places.marks)]
-    return _SentTurns(fields, places.turns, turns, frozenset(own))
-
-
-def _sets_level(turn: bytes, marks: Sequence[str]) -> bool:
-    """Return whether a turn sets a level; such a name may also be in a tool's arguments."""
-    decoded = _TURN.decode(turn)
-    return any(mark in decoded or decoded.get("type") == mark for mark in marks)
-
-
-def _list_keys(
-    body: bytes, turns: Sequence[bytes], owner: str, memo: ConversationMemo
-) -> list[str]:
-    """Return the keys of a conversation after each of its last turns, the newest last.
-
-    Turns of earlier requests are not read again: ``memo`` has the digest up to them.
-    """
-    at, digest, keys = 0, blake2b(owner.encode(), digest_size=16), list[str]()
-    kept: dict[int, KnownConversation] = {}
-    if isinstance(body, SplitBody):
-        known = body.begun.read.facts.get(("levels", owner))
-        if known is not None:
-            begun, before = cast("tuple[blake2b, list[str]]", known[0])
-            at, digest, keys = body.begun.count, begun.copy(), [*before]
-        kept = {len(each.turns.texts): each for each in body.remembered}
-    for number, turn in enumerate(turns[at:], at + 1):
-        same = _ONE_TEXT.sub(rb"\1\2", _drop_breakpoints(turn))
-        digest.update(b"%d:" % len(same))
-        digest.update(same)
-        keys.append(f"level:{digest.hexdigest()}")
-        if number in kept:
-            state = (digest.copy(), keys[-REACH:])
-            weight = _KEY * REACH + len(same)
-            memo.note_conversation(kept[number], "levels", owner, state, weight=weight)
-    return keys[-REACH:]
-
-
-def _drop_breakpoints(turn: bytes) -> bytes:
-    """Return a turn without cache breakpoints; nearly none has one, and the search is slow."""
-    return _BREAKPOINT.sub(b"", turn) if any(name in turn for name in _BREAKPOINTS) else turn
-
-
-def _restate(stored: StoredLevel, sent: _SentTurns, form: LevelTurns, attempt: Attempt) -> Attempt:
+def _restate(stored: StoredLevel, sent: SentTurns, form: LevelTurns, attempt: Attempt) -> Attempt:
     """Return the attempt with its level in a turn, if we set another one in the conversation.
 
     The service applies that one until a turn replaces it, whatever is at the top.
@@ -215,14 +126,14 @@ def _restate(stored: StoredLevel, sent: _SentTurns, form: LevelTurns, attempt: A
     return _write_turns(attempt, sent, form, stated)
 
 
-def _read_settings(sent: _SentTurns, entry: ModelEntry) -> dict[str, Json]:
+def _read_settings(sent: SentTurns, entry: ModelEntry) -> dict[str, Json]:
     """Return the fields that a window depends on."""
     names = _list_settings(entry)
     return {name: msgspec.json.decode(sent.fields[name]) for name in names if name in sent.fields}
 
 
 def _continue(
-    before: StatedLevels | None, sent: _SentTurns, form: LevelTurns, attempt: Attempt
+    before: StatedLevels | None, sent: SentTurns, form: LevelTurns, attempt: Attempt
 ) -> StatedLevels:
     """Return the levels of the conversation with this request.
 
@@ -252,7 +163,7 @@ def _continue(
     return replace(before, updates=(*before.updates, (len(sent.turns), wanted)))
 
 
-def _find_unbound(before: StatedLevels, sent: _SentTurns, entry: ModelEntry) -> tuple[int, int]:
+def _find_unbound(before: StatedLevels, sent: SentTurns, entry: ModelEntry) -> tuple[int, int]:
     """Return between which places another window sends answers without their thinking."""
     if not entry.binds_prefix or not before.updates:
         return before.unbound
@@ -308,7 +219,7 @@ def _allows(entry: ModelEntry, level: AppliedLevel, levels: Sequence[str | None]
 
 
 def _write_turns(
-    attempt: Attempt, sent: _SentTurns, form: LevelTurns, stated: StatedLevels
+    attempt: Attempt, sent: SentTurns, form: LevelTurns, stated: StatedLevels
 ) -> Attempt:
     """Return the attempt with its levels in their places, and the first one at the top."""
     # Two such turns in a row are one: the client's.

@@ -5,7 +5,7 @@ from typing import cast
 
 from msgspec import Struct
 
-from ...canon import Blob, Json, Part, ToolResult
+from ...canon import Blob, Json, Message, Part, ToolResult
 from ...catalog import ModelEntry
 from ...dialects import get_dialect
 from ...exchange import CHARACTERS, TextSize, estimate_json, measure_frame, sum_most
@@ -82,15 +82,17 @@ class _MessagesSize(Struct, frozen=True):
 
 def _measure_messages(routed: RoutedRequest, entry: ModelEntry) -> _MessagesSize:
     """Return the size of a conversation; messages of earlier requests are not measured again."""
-    request, memo = routed.request, routed.memo
+    request, memo, sent = routed.request, routed.memo, routed.parsed.request.messages
     messages, key = request.messages, (entry.provider.dialect, entry.model)
     frame = (request.system, request.tools, request.output)
-    known = None if memo is None else memo.find_prefix(messages, "size", key)
-    count, begun = known or (0, None)
-    size = cast("_MessagesSize | None", begun)
-    if size is None or not all(map(is_, size.frame, frame)):
-        count, size = 0, _MessagesSize(frame, measure_frame(request))
-    if count == len(messages):
+    count, size = 0, None
+    if memo is not None and (known := memo.find_prefix(sent, "size", key)) is not None:
+        before, begun = cast("tuple[tuple[Message, ...], _MessagesSize]", known[1])
+        if all(map(is_, (*before, *begun.frame), (*messages[: len(before)], *frame))):
+            count, size = len(before), begun
+    if size is None:
+        size = _MessagesSize(frame, measure_frame(request))
+    elif count == len(messages):
         return size
     rules, new = get_dialect(entry.provider.dialect).service().media, messages[count:]
     media, has_address = size.media, size.has_address
@@ -101,7 +103,8 @@ def _measure_messages(routed: RoutedRequest, entry: ModelEntry) -> _MessagesSize
             has_address = has_address or _has_address(part)
     size = _MessagesSize(frame, size.text.add(new), media, has_address)
     if memo is not None:
-        memo.note_prefix(messages, "size", key, size, weight=_WEIGHT)
+        weight = _WEIGHT + 8 * len(messages)
+        memo.note_prefix(sent, "size", key, (messages, size), weight=weight)
     return size
 
 

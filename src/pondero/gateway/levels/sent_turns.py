@@ -1,0 +1,174 @@
+"""The turns of a request as a model gets them, and the keys of its conversation up to each.
+
+Under these keys the gateway finds the levels of a conversation again (``level_window``).
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from hashlib import blake2b
+from typing import cast
+
+import msgspec
+from msgspec import Raw, Struct
+from msgspec.structs import replace
+
+from ...canon import Json, get_decoder
+from ...catalog import ModelEntry
+from ...dialects import get_dialect
+from ..requests.split_body import SplitBody, read_fields
+from ..state.conversation_memo import ConversationMemo, KnownConversation
+
+REACH = 64
+"""How many turns may have come since the last request that continues here."""
+
+_KEY = 90  # bytes of a key
+_FACT = "levels"  # the name of what is kept with a conversation
+_TURNS = get_decoder(list[Raw])
+_TURN = get_decoder(dict[str, Json])
+# Clients move their cache breakpoints, and a text that has none is often written without its list:
+# the turn is the same. Inside a text, the quotes of these names would be escaped.
+_MARK = rb'"(?:cache_control|prompt_cache_breakpoint)"\s*:\s*(?:\{[^{}]*\}|null)'
+_BREAKPOINTS = (b'"cache_control"', b'"prompt_cache_breakpoint"')
+_BREAKPOINT = re.compile(rb",\s*%b|%b\s*,\s*" % (_MARK, _MARK))
+_ONE_TEXT = re.compile(
+    rb'("content"\s*:\s*)\[\s*\{\s*"type"\s*:\s*"(?:input_)?text"\s*,\s*'
+    rb'"text"\s*:\s*("[^"\\]*(?:\\.[^"\\]*)*")\s*\}\s*\]'
+)
+
+
+class BegunKeys(Struct, frozen=True):
+    """The keys of a conversation up to some turn, the newest last, and the digest for more.
+
+    ``turns``: those turns as they are sent, if they are written anew for the model. ``own``: those
+    of the client that set a level.
+    """
+
+    count: int
+    digest: blake2b
+    keys: tuple[str, ...] = ()
+    turns: tuple[bytes, ...] = ()
+    own: frozenset[int] = frozenset()
+
+
+class SentTurns(Struct, frozen=True):
+    """A body whose conversation may get turns that set a level.
+
+    ``own``: the turns of the client that set one. ``begun``: the keys of its first turns.
+    ``is_split``: they are the client's own bytes.
+    """
+
+    fields: Mapping[str, Raw]
+    name: str
+    turns: tuple[bytes, ...]
+    own: frozenset[int] = frozenset()
+    is_split: bool = False
+    begun: BegunKeys | None = None
+
+
+def read_turns(body: bytes, entry: ModelEntry, *, client: bytes, owner: str) -> SentTurns | None:
+    """Return the conversation of a body; None if it has none.
+
+    ``client`` is the client's body, and ``owner`` whose conversation with which model it is.
+    """
+    places = get_dialect(entry.provider.dialect).service().depth
+    fields = read_fields(body)
+    raw = fields.get(places.turns)
+    if raw is None:
+        return None
+    begun, turns, is_split = _find_begun(client, owner), None, isinstance(body, SplitBody)
+    marks = [f'"{mark}"'.encode() for mark in places.marks]
+    if isinstance(body, SplitBody):
+        turns = tuple(body.turns)
+        begun = None if begun is None or begun.turns else begun
+        if not any(map(body.has_in_turns, marks)):
+            return SentTurns(fields, places.turns, turns, is_split=True, begun=begun)
+    elif not (turns := _split(raw)):
+        return None
+    elif begun is not None and begun.turns and turns[: begun.count] == begun.turns:
+        turns = (*begun.turns, *turns[begun.count :])  # the same bytes are kept once
+    else:
+        begun = None
+    is_known = begun is not None and bool(begun.turns)
+    count, own = (begun.count, begun.own) if begun is not None and is_known else (0, frozenset())
+    for at, turn in enumerate(turns[count:], count):
+        if any(mark in turn for mark in marks) and _sets_level(turn, places.marks):
+            own |= {at}
+    return SentTurns(fields, places.turns, turns, own, is_split, begun)
+
+
+def _find_begun(client: bytes, owner: str) -> BegunKeys | None:
+    """Return the keys of the beginning of a conversation, if this process knows it."""
+    if not isinstance(client, SplitBody):
+        return None
+    known = client.begun.read.facts.get((_FACT, owner))
+    return None if known is None else cast("BegunKeys", known[0])
+
+
+def _split(turns: Raw) -> tuple[bytes, ...]:
+    try:
+        return tuple(map(bytes, _TURNS.decode(turns)))
+    except msgspec.DecodeError:  # one text, which is a turn of the user
+        return (b'{"role":"user","content":%b}' % bytes(turns),)
+
+
+def _sets_level(turn: bytes, marks: Sequence[str]) -> bool:
+    """Return whether a turn sets a level; such a name may also be in a tool's arguments."""
+    decoded = _TURN.decode(turn)
+    return any(mark in decoded or decoded.get("type") == mark for mark in marks)
+
+
+def list_keys(
+    memo: ConversationMemo, sent: SentTurns, *, client: bytes, owner: str
+) -> tuple[str, ...]:
+    """Return the keys of a conversation after each of its last turns, the newest last.
+
+    Turns of earlier requests are not read again: ``memo`` keeps the digest up to them.
+    """
+    ends = _find_ends(sent, client)
+    keys: tuple[str, ...] = ()
+    for begun in _iter_keys(sent, owner, ends=ends):
+        keys = begun.keys
+        if begun.count not in ends:
+            continue
+        if sent.is_split:  # the memo has these turns
+            begun = replace(begun, turns=(), own=frozenset())  # noqa: PLW2901
+        elif isinstance(client, SplitBody):
+            memo.drop_fact(client.begun.read, _FACT, owner)
+        weight = _KEY * len(keys) + sum(map(len, begun.turns))
+        memo.note_conversation(ends[begun.count], _FACT, owner, begun, weight=weight)
+    return keys
+
+
+def _find_ends(sent: SentTurns, client: bytes) -> Mapping[int, KnownConversation]:
+    """Return the conversations that the next request may continue, by their numbers of turns.
+
+    If the turns are written anew, only all of them together are known to be of one.
+    """
+    if not isinstance(client, SplitBody) or not client.remembered:
+        return {}
+    if sent.is_split:
+        return {len(each.turns.texts): each for each in client.remembered}
+    last = client.remembered[-1]
+    return {len(sent.turns): last} if len(last.turns.texts) == len(client.turns) else {}
+
+
+def _iter_keys(sent: SentTurns, owner: str, *, ends: Collection[int]) -> Iterator[BegunKeys]:
+    """Yield the keys of a conversation after these numbers of turns, and after all of them.
+
+    Turns of earlier requests are not read again.
+    """
+    begun = sent.begun or BegunKeys(0, blake2b(owner.encode(), digest_size=16))
+    digest, keys = begun.digest.copy(), [*begun.keys]
+    for number, turn in enumerate(sent.turns[begun.count :], begun.count + 1):
+        same = _ONE_TEXT.sub(rb"\1\2", _drop_breakpoints(turn))
+        digest.update(b"%d:" % len(same))
+        digest.update(same)
+        keys.append(f"level:{digest.hexdigest()}")
+        if number in ends and number < len(sent.turns):
+            yield BegunKeys(number, digest.copy(), tuple(keys[-REACH:]))
+    yield BegunKeys(len(sent.turns), digest, tuple(keys[-REACH:]), sent.turns, sent.own)
+
+
+def _drop_breakpoints(turn: bytes) -> bytes:
+    """Return a turn without cache breakpoints; nearly none has one, and the search is slow."""
+    return _BREAKPOINT.sub(b"", turn) if any(name in turn for name in _BREAKPOINTS) else turn
