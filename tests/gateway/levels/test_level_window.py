@@ -26,7 +26,7 @@ from pondero.gateway.config.model import (
     SpendBudget,
 )
 from pondero.gateway.config.secrets import hash_key
-from pondero.gateway.levels.level_window import REACH
+from pondero.gateway.levels.sent_turns import REACH
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
 from pondero.gateway.state.answer_cache import LocalAnswerCache

@@ -124,49 +124,45 @@ def list_keys(
 
     Turns of earlier requests are not read again: ``memo`` keeps the digest up to them.
     """
-    ends = _find_ends(sent, client)
-    keys: tuple[str, ...] = ()
-    for begun in _iter_keys(sent, owner, ends=ends):
-        keys = begun.keys
-        if begun.count not in ends:
-            continue
-        if sent.is_split:  # the memo has these turns
-            begun = replace(begun, turns=(), own=frozenset())  # noqa: PLW2901
-        elif isinstance(client, SplitBody):
-            memo.drop_fact(client.begun.read, _FACT, owner)
-        weight = _KEY * len(keys) + sum(map(len, begun.turns))
-        memo.note_conversation(ends[begun.count], _FACT, owner, begun, weight=weight)
-    return keys
+    remembered = client.remembered if isinstance(client, SplitBody) else ()
+    ends = {len(each.turns.texts): each for each in remembered}
+    *states, last = _iter_keys(sent, owner, ends=ends if sent.is_split else ())
+    if sent.is_split:  # the memo has these turns
+        for state in (*states, last):
+            if state.count in ends:
+                _note(memo, ends[state.count], owner, state)
+    elif isinstance(client, SplitBody) and len(client.turns) in ends:
+        state = (*states, last)[0]
+        memo.drop_fact(client.begun.read, _FACT, owner)
+        own = frozenset(at for at in sent.own if at < state.count)
+        state = replace(state, turns=sent.turns[: state.count], own=own)
+        _note(memo, ends[len(client.turns)], owner, state)
+    return last.keys
 
 
-def _find_ends(sent: SentTurns, client: bytes) -> Mapping[int, KnownConversation]:
-    """Return the conversations that the next request may continue, by their numbers of turns.
-
-    If the turns are written anew, only all of them together are known to be of one.
-    """
-    if not isinstance(client, SplitBody) or not client.remembered:
-        return {}
-    if sent.is_split:
-        return {len(each.turns.texts): each for each in client.remembered}
-    last = client.remembered[-1]
-    return {len(sent.turns): last} if len(last.turns.texts) == len(client.turns) else {}
+def _note(memo: ConversationMemo, end: KnownConversation, owner: str, state: BegunKeys) -> None:
+    weight = _KEY * len(state.keys) + sum(map(len, state.turns))
+    memo.note_conversation(end, _FACT, owner, state, weight=weight)
 
 
 def _iter_keys(sent: SentTurns, owner: str, *, ends: Collection[int]) -> Iterator[BegunKeys]:
-    """Yield the keys of a conversation after these numbers of turns, and after all of them.
+    """Yield the keys of a conversation before these turns, and in the end all keys.
 
-    Turns of earlier requests are not read again.
+    Without ``ends``, also before the first new turn with a breakpoint, which the next request has
+    further on.
     """
     begun = sent.begun or BegunKeys(0, blake2b(owner.encode(), digest_size=16))
-    digest, keys = begun.digest.copy(), [*begun.keys]
-    for number, turn in enumerate(sent.turns[begun.count :], begun.count + 1):
-        same = _ONE_TEXT.sub(rb"\1\2", _drop_breakpoints(turn))
+    digest, keys, is_marked = begun.digest.copy(), [*begun.keys], bool(ends)
+    for number, turn in enumerate(sent.turns[begun.count :], begun.count):
+        bare = _drop_breakpoints(turn)
+        if number in ends or (bare is not turn and not is_marked and number):
+            is_marked = True
+            yield BegunKeys(number, digest.copy(), tuple(keys[-REACH:]))
+        same = _ONE_TEXT.sub(rb"\1\2", bare)
         digest.update(b"%d:" % len(same))
         digest.update(same)
         keys.append(f"level:{digest.hexdigest()}")
-        if number in ends and number < len(sent.turns):
-            yield BegunKeys(number, digest.copy(), tuple(keys[-REACH:]))
-    yield BegunKeys(len(sent.turns), digest, tuple(keys[-REACH:]), sent.turns, sent.own)
+    yield BegunKeys(len(sent.turns), digest, tuple(keys[-REACH:]))
 
 
 def _drop_breakpoints(turn: bytes) -> bytes:

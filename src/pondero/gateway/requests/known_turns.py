@@ -5,7 +5,8 @@ to keep their numbers. If that is not plainly possible, the whole request is rea
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import cast
 
 from msgspec import Raw, Struct, json
@@ -99,24 +100,50 @@ def _parse_rest(
     if any(form.is_answer(turn) is None for turn in new):
         return None
     first = next(at for at in range(known.count + 1) if form.is_answer(sent.turns[at]))
-    hidden = [] if form.stand_in is None else [form.stand_in] * (known.count - first)
-    turns = (*sent.turns[:first], *hidden, *new)
-    fields = {**sent.fields, form.field: Raw(b"[%b]" % b",".join(turns))}
-    if frame is not None:
-        fields = {name: raw for name, raw in fields.items() if name not in form.apart}
+    names = sent.fields if frame is None else sent.fields.keys() - form.apart
+    beside = {name: sent.fields[name] for name in names}
+    parse = partial(_parse_turns, service, http, form, beside)
+    found = parse((*sent.turns[:first], *new))
+    if found is not None and form.stand_in is not None and _has_made_ids(found.messages):
+        hidden = [form.stand_in] * (known.count - first)
+        found = parse((*sent.turns[:first], *hidden, *new))
+    if found is None:
+        return None
+    parsed = found.parsed if frame is None else frame.parsed
+    messages = (*known.read.messages, *found.messages)
+    return replace(parsed, request=replace(parsed.request, messages=messages))
+
+
+class _ReadTurns(Struct, frozen=True):
+    """A part of a request, as it was read, and its messages from the first answer on."""
+
+    parsed: ParsedRequest[Json]
+    messages: tuple[Message, ...]
+
+
+def _parse_turns(
+    service: Service[Json],
+    http: HttpRequest,
+    form: TurnForm,
+    beside: Mapping[str, Raw],
+    turns: Sequence[bytes],
+) -> _ReadTurns | None:
+    """Read these turns; None if they have no answer, or if the whole request has to be read."""
+    fields = {**beside, form.field: Raw(b"[%b]" % b",".join(turns))}
     try:
         parsed = service.parse(replace(http, body=json.encode(fields)))
     except (Rejected, RecursionError):
         return None  # its words are those for the whole request
-    if _is_odd(parsed, form):
-        return None
     read = parsed.request.messages
     start = next((at for at, each in enumerate(read) if each.role == "assistant"), None)
-    if start is None:
+    if start is None or _is_odd(parsed, form):
         return None
-    messages = (*known.read.messages, *read[start:])
-    parsed = parsed if frame is None else frame.parsed
-    return replace(parsed, request=replace(parsed.request, messages=messages))
+    return _ReadTurns(parsed, read[start:])
+
+
+def _has_made_ids(messages: Sequence[Message]) -> bool:
+    """Return whether a call got an id of ours, which is made from the number of its turn."""
+    return any(call.minted for message in messages for call in message.tool_calls)
 
 
 def _is_odd(parsed: ParsedRequest[Json], form: TurnForm) -> bool:
