@@ -16,7 +16,7 @@ from ...canon import Json, get_decoder
 from ...catalog import ModelEntry
 from ...dialects import get_dialect
 from ..requests.split_body import SplitBody, read_fields
-from ..state.conversation_memo import ConversationMemo, KnownConversation
+from ..state.conversation_memo import ConversationMemo
 
 REACH = 64
 """How many turns may have come since the last request that continues here."""
@@ -130,19 +130,18 @@ def list_keys(
     if sent.is_split:  # the memo has these turns
         for state in (*states, last):
             if state.count in ends:
-                _note(memo, ends[state.count], owner, state)
-    elif isinstance(client, SplitBody) and len(client.turns) in ends:
-        state = (*states, last)[0]
-        memo.drop_fact(client.begun.read, _FACT, owner)
-        own = frozenset(at for at in sent.own if at < state.count)
-        state = replace(state, turns=sent.turns[: state.count], own=own)
-        _note(memo, ends[len(client.turns)], owner, state)
+                weight = _KEY * len(state.keys)
+                memo.note_conversation(ends[state.count], _FACT, owner, state, weight=weight)
+        return last.keys
+    state = (*states, last)[0]
+    own = frozenset(at for at in sent.own if at < state.count)
+    state = replace(state, turns=sent.turns[: state.count], own=own)
+    begun = 0 if sent.begun is None else sent.begun.count  # these bytes are kept already
+    weight = _KEY * len(state.keys) + sum(map(len, state.turns[begun:]))
+    for end in remembered:
+        memo.note_conversation(end, _FACT, owner, state, weight=weight)
+        weight = 0
     return last.keys
-
-
-def _note(memo: ConversationMemo, end: KnownConversation, owner: str, state: BegunKeys) -> None:
-    weight = _KEY * len(state.keys) + sum(map(len, state.turns))
-    memo.note_conversation(end, _FACT, owner, state, weight=weight)
 
 
 def _iter_keys(sent: SentTurns, owner: str, *, ends: Collection[int]) -> Iterator[BegunKeys]:

@@ -147,12 +147,6 @@ class ConversationMemo:
             self._used += weight
             self._make_room()
 
-    def drop_fact(self, known: KnownConversation, name: str, key: Hashable) -> None:
-        """Forget what was found out about a conversation: it is kept with a longer one now."""
-        _, weight = known.facts.pop((name, key), (None, 0))
-        if weight and self._conversations.get(_make_key(known)) is known:
-            self._used -= weight
-
     def search(self, text: bytes) -> SearchedText:
         """Return a long field of a request, in which marks were looked for before."""
         found = self._texts.get(text)
