@@ -39,7 +39,9 @@ if TYPE_CHECKING:
     from .further_answers import FurtherAnswers
     from .patch import (
         apply_plan,
+        change_fields,
         depth_paths_of,
+        encode_name,
         fold_name,
         fold_path,
         list_stated,
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
         thinking_paths,
         with_fields,
         with_list_headers,
+        write_fields,
     )
     from .prepare_steps.cache_breakpoints import add_cache_breakpoints, count_cache_breakpoints
     from .prepare_steps.draft import LevelWindow
@@ -108,7 +111,7 @@ _NAMES = {
     "further_answers": "FurtherAnswers",
     "patch": (
         "apply_plan depth_paths_of fold_name fold_path list_stated matches_plan states_only "
-        "thinking_paths with_fields with_list_headers"
+        "thinking_paths with_fields with_list_headers write_fields change_fields encode_name"
     ),
     "prepare_steps.cache_breakpoints": "add_cache_breakpoints count_cache_breakpoints",
     "prepare_steps.foreign_tools": "TextCalls",
@@ -172,11 +175,13 @@ __all__ = [
     "apply_plan",
     "auth_header",
     "can_state_inside",
+    "change_fields",
     "compose",
     "count_cache_breakpoints",
     "decode",
     "depth_paths_of",
     "describe_evidence",
+    "encode_name",
     "estimate_json",
     "estimate_tokens",
     "fields_hash",
@@ -219,6 +224,7 @@ __all__ = [
     "verdict",
     "with_fields",
     "with_list_headers",
+    "write_fields",
 ]
 
 # Load modules that need the dialects on first use: a plan needs none of them.

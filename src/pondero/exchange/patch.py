@@ -174,10 +174,26 @@ def with_fields(
     ``rewritten`` names folded fields that are encoded again even if they stay, so that no name
     occurs twice in them. ``fields``: those of the body, for callers that have them already.
     """
+    fields = _FIELDS.decode(body) if fields is None else fields
+    return write_fields(change_fields(fields, without, more, rewritten=rewritten))
+
+
+def write_fields(fields: Mapping[str, Raw]) -> bytes:
+    """Return a body with these fields."""
+    return b"{%b}" % b",".join([b"%b:%b" % (encode_name(name), fields[name]) for name in fields])
+
+
+def change_fields(
+    fields: Mapping[str, Raw],
+    without: Iterable[Path],
+    more: Mapping[str, Json],
+    *,
+    rewritten: Collection[str] = (),
+) -> dict[str, Raw]:
+    """Do what ``with_fields`` does; a field that stays as it is stays the same object."""
     # A tuple is the catalog's; other paths have a client's names, of any length.
     known = without if isinstance(without, tuple) else None
     paths, firsts = _fold_paths(without) if known is None else _fold_known(known)
-    fields = _FIELDS.decode(body) if fields is None else fields
     touched = firsts.union(map(fold_name, more), rewritten)
     before = {
         name: msgspec.json.decode(fields[name]) for name in fields if fold_name(name) in touched
@@ -197,7 +213,7 @@ def with_fields(
         if name not in before
         or (fold_name(name) not in rewritten and after.get(name, _GONE) == before[name])
     }
-    return _write_body(fields, unchanged, after)
+    return dict(_iter_fields(fields, unchanged, after))
 
 
 def _unify(body: dict[str, Json], more: Mapping[str, Json]) -> dict[str, Json]:
@@ -232,24 +248,19 @@ def _encode_known(name: str) -> bytes:
     return msgspec.json.encode(name)
 
 
-def _encode_name(name: str) -> bytes:
+def encode_name(name: str) -> bytes:
     """Return a name in JSON."""
     return _encode_known(name) if len(name) < _SHORT else msgspec.json.encode(name)
 
 
-def _write_body(
+def _iter_fields(
     fields: Mapping[str, Raw], unchanged: Mapping[str, Raw], after: Mapping[str, Json]
-) -> bytes:
-    pieces = []
+) -> Iterator[tuple[str, Raw]]:
     for name in (*fields, *(name for name in after if name not in fields)):
         if name in unchanged:
-            value = bytes(unchanged[name])
+            yield name, unchanged[name]
         elif name in after:
-            value = msgspec.json.encode(after[name])
-        else:
-            continue
-        pieces.append(b"%b:%b" % (_encode_name(name), value))
-    return b"{%b}" % b",".join(pieces)
+            yield name, Raw(msgspec.json.encode(after[name]))
 
 
 def _remove(body: dict[str, Json], path: Path) -> None:

@@ -29,6 +29,7 @@ from ...exchange import (
     Exchange,
     Timeouts,
     WorkSteps,
+    change_fields,
     compose,
     depth_paths_of,
     fold_path,
@@ -36,7 +37,6 @@ from ...exchange import (
     plan,
     states_only,
     thinking_paths,
-    with_fields,
 )
 from ...thinking import DEFAULT, UNSET, Adjustment, Plan, RequestParameters
 from ..answers.model_name import ModelRenamer, rename_model
@@ -100,9 +100,9 @@ def readdress_request(
     if (limit := _find_sent_limit(routed, target, sent)) is not None:
         without += rules.limits_at
         fields = merge_json(fields, limit)
-    known = sent if written.body is http.body else None
-    body = with_fields(written.body, without, fields, rewritten=rewritten, fields=known)
-    body = renew_body(body, http.body)
+    known = sent if written.body is http.body else read_fields(written.body)
+    changed = change_fields(known, without, fields, rewritten=rewritten)
+    body = renew_body(http.body, changed)
     ours = msgspec.structs.replace(template.http, method=http.method, body=body)
     ours = copy_client_headers(http, rules, ours, written.headers)
     plan = written.plan

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from ...canon import HttpRequest, get_decoder
 from ...dialects import TurnForm
+from ...exchange import encode_name, write_fields
 from ..state.conversation_memo import ConversationMemo, KnownConversation
 from ..state.searched_text import SearchedText
 
@@ -111,19 +112,23 @@ def split_body(
     return replace(http, body=body)
 
 
-def renew_body(body: bytes, old: bytes) -> bytes:
-    """Return a body that was made from a split one: split too, if its turns are the same."""
-    if not isinstance(old, SplitBody) or body is old:
+def renew_body(old: bytes, fields: Mapping[str, Raw]) -> bytes:
+    """Return a body with other fields than a client's: split too, if its turns are the same."""
+    body = write_fields(fields)
+    if not isinstance(old, SplitBody) or fields.get(old.name) is not old.fields[old.name]:
         return body
-    fields = _FIELDS.decode(body)
-    if bytes(fields.get(old.name, b"")) != bytes(old.fields[old.name]):
-        return body
-    known = {text.texts[0]: text for name, text in old.known.items() if name != old.name}
     new = SplitBody(body)
     new.fields, new.name, new.turns, new.about = fields, old.name, old.turns, old.about
     new.begun, new.remembered, new.new_turns = old.begun, old.remembered, old.new_turns
-    _find_known_texts(new, lambda value: known.get(value) or SearchedText((value,)))
+    new.known = {name: text for name, text in old.known.items() if _is_same(name, fields, old)}
+    others = [bytes(raw) for name, raw in fields.items() if name not in new.known]
+    names = map(encode_name, fields)
+    new.rest = SearchedText((b"\n".join((*names, *others, *old.new_turns.texts)),))
     return new
+
+
+def _is_same(name: str, fields: Mapping[str, Raw], old: SplitBody) -> bool:
+    return fields.get(name) is old.fields[name]
 
 
 def _describe(http: HttpRequest, fields: Mapping[str, Raw], form: TurnForm, client: str) -> bytes:
