@@ -13,8 +13,8 @@ class TurnForm(Struct, frozen=True, kw_only=True):
     ``is_answer`` returns whether a turn is the model's; None for one that is read together with
     others, or that says more than words. What comes before the first turn of an answer is read
     without looking at what follows. ``stand_in`` is a short turn of the user, if what a turn means
-    depends on its number, as ids of calls without one do; else None. ``apart`` are the long fields
-    beside the conversation of which no turn depends, and which depend on no turn.
+    depends on its number, as ids of calls without one do; else None. ``apart`` are long fields that
+    are read without looking at the turns, and the turns without them.
     """
 
     field: str

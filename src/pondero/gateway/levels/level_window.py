@@ -23,7 +23,7 @@ from ..requests.attempt import Attempt
 from ..requests.routed_request import RoutedRequest, StoredLevel
 from ..server.context import GatewayContext
 from .level_rules import AppliedLevel, limit_word
-from .sent_turns import SentTurns, list_keys, read_turns
+from .sent_turns import SentTurns, list_level_keys, read_turns
 
 _TURN = get_decoder(dict[str, Json])
 
@@ -87,7 +87,7 @@ def plan_level_window(
     if routed.stored_level is not None:  # only some of the turns are in this request
         ready = attempt if sent.own else _restate(routed.stored_level, sent, form, attempt)
         return LevelReading(ready)
-    keys = list_keys(gateway.conversations, sent, client=client, owner=owner)
+    keys = list_level_keys(gateway.conversations, sent, client=client, owner=owner)
     return LevelReading(attempt, sent, form, keys)
 
 

@@ -22,7 +22,7 @@ REACH = 64
 """How many turns may have come since the last request that continues here."""
 
 _KEY = 90  # bytes of a key
-_FACT = "levels"  # the name of what is kept with a conversation
+_FACT = "levels"  # of a conversation, in the memo
 _TURNS = get_decoder(list[Raw])
 _TURN = get_decoder(dict[str, Json])
 # Clients move their cache breakpoints, and a text that has none is often written without its list:
@@ -39,7 +39,7 @@ _ONE_TEXT = re.compile(
 class BegunKeys(Struct, frozen=True):
     """The keys of a conversation up to some turn, the newest last, and the digest for more.
 
-    ``turns``: those turns as they are sent, if they are written anew for the model. ``own``: those
+    ``turns``: those turns as they are sent, if they are written for the model. ``own``: those
     of the client that set a level.
     """
 
@@ -117,7 +117,7 @@ def _sets_level(turn: bytes, marks: Sequence[str]) -> bool:
     return any(mark in decoded or decoded.get("type") == mark for mark in marks)
 
 
-def list_keys(
+def list_level_keys(
     memo: ConversationMemo, sent: SentTurns, *, client: bytes, owner: str
 ) -> tuple[str, ...]:
     """Return the keys of a conversation after each of its last turns, the newest last.

@@ -18,7 +18,7 @@ from ...exchange import WorkSteps, finish_steps
 from ..state.conversation_memo import ConversationMemo, KnownConversation
 from .split_body import KnownBeginning, SplitBody, split_body
 
-_FRAME = 4  # times its bytes: what the fields beside a conversation take
+_FRAME = 4  # times its bytes: what the other fields take
 _KEPT = 3  # ends of one request: clients move a mark over their last turns
 
 
@@ -51,7 +51,7 @@ def parse_known_in_steps(
 
 
 class _Frame(Struct, frozen=True):
-    """The fields of a request beside its conversation, as they were read: all but its messages."""
+    """All of a request but its conversation: the bytes of its fields, and how they were read."""
 
     fields: dict[str, bytes]
     parsed: ParsedRequest[Json]
@@ -73,7 +73,7 @@ def _list_fields(sent: SplitBody) -> dict[str, bytes]:
 def _remember_frame(
     memo: ConversationMemo, sent: SplitBody, frame: _Frame | None, parsed: ParsedRequest[Json]
 ) -> None:
-    """Keep how the fields beside a conversation were read: the next request has the same."""
+    """Keep how the other fields were read: the next request has the same."""
     weight = 0
     if frame is None:
         fields = _list_fields(sent)
@@ -101,8 +101,8 @@ def _parse_rest(
         return None
     first = next(at for at in range(known.count + 1) if form.is_answer(sent.turns[at]))
     names = sent.fields if frame is None else sent.fields.keys() - form.apart
-    beside = {name: sent.fields[name] for name in names}
-    parse = partial(_parse_turns, service, http, form, beside)
+    other_fields = {name: sent.fields[name] for name in names}
+    parse = partial(_parse_turns, service, http, form, other_fields)
     found = parse((*sent.turns[:first], *new))
     if found is not None and form.stand_in is not None and _has_made_ids(found.messages):
         hidden = [form.stand_in] * (known.count - first)
@@ -125,11 +125,11 @@ def _parse_turns(
     service: Service[Json],
     http: HttpRequest,
     form: TurnForm,
-    beside: Mapping[str, Raw],
+    other_fields: Mapping[str, Raw],
     turns: Sequence[bytes],
 ) -> _ReadTurns | None:
     """Read these turns; None if they have no answer, or if the whole request has to be read."""
-    fields = {**beside, form.field: Raw(b"[%b]" % b",".join(turns))}
+    fields = {**other_fields, form.field: Raw(b"[%b]" % b",".join(turns))}
     try:
         parsed = service.parse(replace(http, body=json.encode(fields)))
     except (Rejected, RecursionError):

@@ -153,7 +153,7 @@ def _find_beginning(memo: ConversationMemo, body: SplitBody, form: TurnForm) -> 
 
 
 def _find_known_texts(body: SplitBody, search: Callable[[bytes], SearchedText]) -> None:
-    """Set what of a body was searched before; names and short values always are."""
+    """Set which parts of a body were searched before; names and short values never were."""
     known, rest, at = dict[str, SearchedText](), list[bytes](), 0
     for name, raw in body.fields.items():
         value = bytes(raw)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ...canon import Message, dump_json
 from ..state.conversation_memo import ConversationMemo
@@ -29,8 +30,8 @@ class RestoredTurn(Struct, frozen=True):
 class RestoredBeginning(Struct, frozen=True):
     """The beginning of a conversation as restored, and what restoring the rest depends on.
 
-    ``turns``: how many answers it has. ``own``, ``open`` and ``answered`` are about calls: the
-    models' ids, those without a result, those with one.
+    ``turns``: how many answers it has, and ``keys`` theirs in the answer cache. ``own``, ``open``
+    and ``answered`` are about calls: the models' ids, those without a result, those with one.
     """
 
     messages: tuple[Message, ...]
@@ -39,6 +40,7 @@ class RestoredBeginning(Struct, frozen=True):
     open: Mapping[str, int]
     answered: frozenset[str]
     withheld: tuple[str, ...]
+    keys: tuple[str, ...] = ()
 
 
 class KnownAnswers:
@@ -82,8 +84,8 @@ class KnownAnswers:
         if known is None:
             return None
         count, state = known
-        keys, cached, begun = cast("tuple[list[str], list[bytes | None], RestoredBeginning]", state)
-        return (count, begun) if cached == list(map(found.get, keys)) else None
+        cached, begun = cast("tuple[list[bytes | None], RestoredBeginning]", state)
+        return (count, begun) if cached == list(map(found.get, begun.keys)) else None
 
     def keep_beginning(
         self,
@@ -93,12 +95,19 @@ class KnownAnswers:
         *,
         found: Mapping[str, bytes],
         restored: RestoredBeginning,
+        begun: RestoredBeginning | None,
     ) -> None:
-        """Keep what a conversation was restored to; the next request continues it."""
-        if any(len(turn.messages) != 1 for turn in turns):
+        """Keep what a conversation was restored to; the next request continues it.
+
+        ``begun``: what was known of it.
+        """
+        count, before = (0, ()) if begun is None else (begun.turns, begun.keys)
+        new = turns[count:]
+        if any(len(turn.messages) != 1 for turn in new):
             return
-        keys = [key for turn in turns for key in recall_keys(turn, client, self._memo)]
-        state = (keys, list(map(found.get, keys)), restored)
+        more = [key for turn in new for key in recall_keys(turn, client, self._memo)]
+        keys = (*before, *more)
+        state = (list(map(found.get, keys)), replace(restored, keys=keys))
         weight = _WEIGHT * (len(keys) + len(restored.messages))  # entries and messages are kept
         self._memo.note_prefix(messages, "beginning", self._place, state, weight=weight)
 

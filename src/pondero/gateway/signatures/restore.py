@@ -123,9 +123,9 @@ def restore_history(
     restorer.known = known
     every = split_turns(request.messages) if turns is None else turns
     begun = None if known is None else known.find_beginning(request.messages, found)
-    count, messages, following = 0, list[Message](), iter(every)
-    if begun is not None:
-        count, beginning = begun
+    count, beginning = begun or (0, None)
+    messages, following = list[Message](), iter(every)
+    if beginning is not None:
         restorer.resume(beginning)
         messages += beginning.messages
         following = iter(every[beginning.turns :])
@@ -140,7 +140,9 @@ def restore_history(
         withheld += restorer.withheld
     if known is not None and count < len(request.messages) and _ends_open(request.messages):
         restored = restorer.describe(messages, len(every))
-        known.keep_beginning(request.messages, every, client, found=found, restored=restored)
+        known.keep_beginning(
+            request.messages, every, client, found=found, restored=restored, begun=beginning
+        )
     return replace(request, messages=tuple(messages))
 
 
