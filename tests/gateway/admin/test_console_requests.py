@@ -5,11 +5,11 @@ import os
 import socket
 import subprocess
 from pathlib import Path
-from time import time
+from time import sleep, time
 
 import pytest
 from msgspec.structs import replace
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 from tests.gateway.admin.console_browser import NEEDS_CHROMIUM, ask, gateway, shown
 from tests.gateway.crowd import crowd
 from tests.gateway.ledger_rows import make_ledger
@@ -116,6 +116,36 @@ def test_a_hundred_thousand_requests_never_come_to_the_browser_at_once(browser, 
         assert page.locator("#rows *").count() < 50
 
 
+def test_a_search_shows_what_it_found_and_waits_to_be_told_to_continue(browser, tmp_path):
+    """A ledger too large to be searched at once: here, the first answers say that it is."""
+    endless = True
+
+    def answer(route: Route) -> None:
+        found = route.fetch().json()
+        if endless:
+            sleep(0.2)
+            first = found["requests"][: "before" not in route.request.url]
+            found = {"requests": first, "next": "1_", "searched": time() - 3600}
+        route.fulfill(json=found)
+
+    with gateway(tmp_path, count=20) as where, shown(browser, where) as page:
+        expect(rows(page)).to_have_count(20)
+        page.route("**/admin/requests?*search=*", answer)
+        filters(page, "search").fill("maria")
+
+        expect(page.locator("#place")).to_contain_text("Searching: ")
+        expect(rows(page)).to_have_count(1)
+        expect(page.locator("#further")).to_be_visible()
+        expect(page.locator("#place")).to_contain_text("1–1 since ")
+        expect(page.locator("#older")).to_be_disabled()
+
+        endless = False
+        page.locator("#further").focus()
+        page.keyboard.press("Enter")
+        expect(page.locator("#further")).to_be_hidden()
+        expect(page.locator("#place")).to_have_text("1–1, the oldest")
+
+
 @pytest.mark.parametrize(
     ("name", "value", "fits"),
     [
@@ -164,6 +194,7 @@ def test_a_search_finds_a_reason_and_names_as_they_are(browser, tmp_path):
 def test_a_step_of_the_chart_shows_its_requests(browser, tmp_path):
     with gateway(tmp_path, count=300) as where, shown(browser, where) as page:
         expect(rows(page)).to_have_count(50)
+        expect(page.locator("#readout")).to_contain_text("Point at a step")
         page.locator("#plot").focus()
         page.keyboard.press("End")
         expect(page.locator("#readout")).to_contain_text("  ·  ")

@@ -1,7 +1,7 @@
 // The keys page: lists keys and groups with their rules and quotas, and creates, changes, blocks and removes them.
 
 import { ask } from "./api.js";
-import { LEVELS, compact, el, formatCost } from "./elements.js";
+import { LEVELS, attempt, compact, el, formatCost } from "./elements.js";
 import { mayChange } from "./who.js";
 
 const form = document.getElementById("make");
@@ -86,7 +86,7 @@ function quotaLine(bound) {
 // -- changes --------------------------------------------------------------------------------------
 
 async function block(key) {
-  await attempt(() => ask(`keys/${encodeURIComponent(key.name)}`, { method: "PATCH", body: { blocked: !key.blocked } }));
+  await change(() => ask(`keys/${encodeURIComponent(key.name)}`, { method: "PATCH", body: { blocked: !key.blocked } }));
 }
 
 async function remove(key) {
@@ -95,18 +95,11 @@ async function remove(key) {
   sure.returnValue = "no";
   sure.showModal();
   await new Promise((done) => sure.addEventListener("close", done, { once: true }));
-  if (sure.returnValue === "yes") await attempt(() => ask(`keys/${encodeURIComponent(key.name)}`, { method: "DELETE" }));
+  if (sure.returnValue === "yes") await change(() => ask(`keys/${encodeURIComponent(key.name)}`, { method: "DELETE" }));
 }
 
-async function attempt(act) {
-  const trouble = document.getElementById("trouble");
-  try {
-    await act();
-    trouble.hidden = true;
-  } catch (error) {
-    trouble.textContent = error.message;
-    trouble.hidden = false;
-  }
+async function change(act) {
+  await attempt(act);
   await openKeys();
 }
 
