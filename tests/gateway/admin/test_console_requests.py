@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 from time import sleep, time
 
+import httpx2
 import pytest
 from msgspec.structs import replace
 from playwright.sync_api import Page, Route, expect
@@ -15,6 +16,7 @@ from tests.gateway.crowd import crowd
 from tests.gateway.ledger_rows import make_ledger
 
 from pondero.canon import Usage
+from pondero.gateway.config.endpoint_section import list_endpoints
 from pondero.gateway.config.model import GatewayKey
 from pondero.gateway.config.secrets import hash_key
 from pondero.gateway.observability.receipt import Receipt
@@ -487,6 +489,52 @@ def test_a_key_is_edited_in_place_and_keeps_what_was_not_changed(browser, tmp_pa
         page.keyboard.press("Escape")
         expect(page.locator("#make-title")).to_have_text("Create a key")
         expect(page.locator("input[name=name]")).to_have_value("")
+
+
+def read_endpoints(where: str) -> list[str] | None:
+    (key,) = httpx2.get(f"{where}/admin/keys").json()["keys"]
+    return key["endpoints"]
+
+
+def test_the_endpoints_of_a_key_are_chosen_and_kept_when_something_else_changes(browser, tmp_path):
+    with gateway(tmp_path) as where, shown(browser, where, "keys") as page:
+        names, choice = page.locator("#make-endpoints"), page.get_by_label("Other endpoints")
+        card = page.locator("[data-key=ci]")
+
+        def save(after: list[str] | None) -> None:
+            page.get_by_role("button", name="Save").click()
+            expect(page.locator("#make-title")).to_have_text("Create a key")
+            expect(names).to_be_hidden()
+            assert read_endpoints(where) == after
+
+        page.locator("input[name=name]").fill("ci")
+        expect(names).to_be_hidden()
+        choice.select_option("only these")
+        expect(names.get_by_role("checkbox")).to_have_count(len(list_endpoints()))
+        names.get_by_label("embeddings").check()
+        names.get_by_label("realtime").check()
+        page.locator("#make-submit").click()
+        page.get_by_role("button", name="Done").click()
+        expect(card).to_contain_text("other endpointsembeddings, realtime")
+        expect(names).to_be_hidden()
+        assert read_endpoints(where) == ["embeddings", "realtime"]
+
+        card.get_by_role("button", name="Edit").click()
+        expect(names.get_by_role("checkbox", checked=True)).to_have_count(2)
+        page.locator("select[name=cap]").select_option("low")
+        save(["embeddings", "realtime"])
+
+        card.get_by_role("button", name="Edit").click()
+        choice.focus()
+        page.keyboard.press("End")  # none
+        expect(names).to_be_hidden()
+        save([])
+        expect(card).to_contain_text("other endpointsnone")
+
+        card.get_by_role("button", name="Edit").click()
+        choice.select_option("all for which its rules hold")
+        save(None)
+        expect(card).not_to_contain_text("other endpoints")
 
 
 def test_a_key_of_the_file_has_no_edit_button(browser, tmp_path):

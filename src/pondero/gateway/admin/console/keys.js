@@ -5,13 +5,15 @@ import { LEVELS, attempt, compact, el, formatCost } from "./elements.js";
 import { mayChange } from "./who.js";
 
 const form = document.getElementById("make");
+const reach = document.getElementById("make-endpoints");
 const wrong = document.getElementById("make-wrong");
 const CHECKS = ["admin", "metrics", "account_state"];
 const WORDS = { requests: "requests", tokens: "tokens", thinking_tokens: "thinking tokens", money: "dollars" };
 
 export async function openKeys() {
-  const [{ keys, guarded }, { groups }] = await Promise.all([ask("keys"), ask("groups")]);
+  const [{ keys, guarded, endpoints }, { groups }] = await Promise.all([ask("keys"), ask("groups")]);
   drawGroups(groups);
+  offerEndpoints(endpoints);
   form.hidden = !mayChange();
   document.getElementById("keys-note").textContent = !mayChange()
     ? "You are a viewer: you see the keys, and change nothing."
@@ -32,6 +34,14 @@ function drawGroups(groups) {
     if (![...form.elements.group.options].some((each) => each.value === name)) form.elements.group.append(el("option", {}, name));
   }
 }
+
+/** Offer the names of endpoints; a form that is being filled in keeps its choice. */
+function offerEndpoints(names) {
+  if (reach.querySelector("input")) return;
+  reach.append(...names.map((name) => el("label", { class: "check" }, el("input", { type: "checkbox", name: "endpoints", value: name }), ` ${name}`)));
+}
+
+const drawReach = () => (reach.hidden = form.elements.reach.value !== "some");
 
 function groupCard(group) {
   return el("li", { class: "card", "data-group": group.name },
@@ -54,6 +64,7 @@ function keyCard(key) {
     el("dl", { class: "facts" },
       ...(key.group ? fact("group", key.group) : []),
       ...fact("models", key.models.length ? key.models.join(", ") : "all"),
+      ...(key.endpoints ? fact("other endpoints", key.endpoints.join(", ") || "none") : []),
       ...fact("level rules", formatRules(key.thinking)),
       ...(key.expires ? fact(hasExpired(key) ? "expired" : "expires", formatTime(key.expires)) : []),
       ...fact("from", key.made_here ? "this console, or the admin API" : "gateway.toml")),
@@ -118,6 +129,9 @@ function edit(key) {
   };
   for (const [name, value] of Object.entries(values)) if (value) setField(elements[name], String(value));
   for (const name of CHECKS) elements[name].checked = key[name];
+  elements.reach.value = key.endpoints === null ? "" : key.endpoints.length ? "some" : "none";
+  for (const each of reach.querySelectorAll("input")) each.checked = key.endpoints?.includes(each.value) ?? false;
+  drawReach();
   expiry = elements.expires.value;
   elements.name.readOnly = true;
   document.getElementById("make-title").textContent = `Edit the key ${key.name}`;
@@ -151,6 +165,7 @@ function readForm() {
   return {
     group: values.group || null,
     models: values.models.split(/[\s,]+/).filter(Boolean),
+    endpoints: values.reach ? [...reach.querySelectorAll(":checked")].filter(() => values.reach === "some").map((each) => each.value) : null,
     thinking: Object.fromEntries(["default", "floor", "cap", "force"].map((name) => [name, values[name] || null])),
     limit: some({ requests: whole("requests"), tokens: whole("limit_tokens") }, values.limit_per),
     budget: some({ cost: whole("cost"), tokens: whole("tokens"), thinking_tokens: whole("thinking_tokens") }, values.per),
@@ -182,6 +197,8 @@ form.addEventListener("submit", async (event) => {
 form.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && edited !== null) cancel();
 });
+form.addEventListener("reset", () => setTimeout(drawReach)); // after the fields have changed
+form.elements.reach.addEventListener("change", drawReach);
 document.getElementById("make-cancel").addEventListener("click", cancel);
 
 async function showKey(name, key) {
