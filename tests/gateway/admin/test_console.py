@@ -110,7 +110,7 @@ def test_the_dial_obeys_the_rule_of_a_route(browser, tmp_path):
         page.keyboard.press("End")
 
         expect(page.locator("#gauge .word")).to_have_text("max → medium")
-        expect(page.locator("#verdict")).to_contain_text("cap of the route")
+        expect(page.locator("#verdict")).to_contain_text("maximum level of the route")
 
 
 def test_a_made_key_works_and_a_blocked_one_does_not(browser, tmp_path):
@@ -149,9 +149,9 @@ def test_a_key_shows_when_it_ends_and_that_it_reads_metrics(browser, tmp_path):
     )
     with gateway(tmp_path, keys=keys) as where, shown(browser, where, "keys") as page:
         cards = {name: page.locator(f"[data-key={name}]") for name in ("ci", "old", "prometheus")}
-        expect(cards["ci"].locator(".facts")).to_contain_text("expires2099-12-31 12:00 UTC")
+        expect(cards["ci"].locator(".facts")).to_contain_text("expires 2099-12-31 12:00 UTC")
         expect(cards["ci"].locator(".tag")).to_have_text(["active"])
-        expect(cards["old"].locator(".facts")).to_contain_text("expired2020-01-31 00:00 UTC")
+        expect(cards["old"].locator(".facts")).to_contain_text("expired 2020-01-31 00:00 UTC")
         expect(cards["old"].locator(".tag")).to_have_text(["expired"])
         expect(cards["prometheus"].locator(".tag")).to_have_text(["active", "metrics"])
         expect(cards["prometheus"].locator(".facts")).not_to_contain_text("expire")

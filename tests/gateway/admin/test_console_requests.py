@@ -480,15 +480,32 @@ def test_a_key_is_edited_in_place_and_keeps_what_was_not_changed(browser, tmp_pa
 
         expect(card).to_contain_text("maximum level high")
         expect(card).to_contain_text("of $2.50 this month")
-        expect(card).to_contain_text("expires2099-12-31 12:00 UTC")
+        expect(card).to_contain_text("expires 2099-12-31 12:00 UTC")
         expect(page.locator("#make-title")).to_have_text("Create a key")
         assert key not in page.content()
         assert ask(where, "opus", key=key) == 200
 
-        card.get_by_role("button", name="Edit").click()
+        expect(card.get_by_role("button", name="Edit")).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(page.locator("#make-title")).to_have_text("Edit the key ci")
         page.keyboard.press("Escape")
         expect(page.locator("#make-title")).to_have_text("Create a key")
         expect(page.locator("input[name=name]")).to_have_value("")
+        expect(card.get_by_role("button", name="Edit")).to_be_focused()
+
+
+def test_on_a_phone_the_keys_come_first_and_a_button_leads_to_the_form(browser, tmp_path):
+    keys = tuple(GatewayKey(f"ci{each}", hash_key(f"pnd_{each}")) for each in range(9))
+    with (
+        gateway(tmp_path, keys=keys) as where,
+        shown(browser, where, "keys", width=390) as page,
+    ):
+        card, form = page.locator("[data-key=ci0]"), page.locator("#make")
+        expect(card).to_be_in_viewport()
+        expect(form).not_to_be_in_viewport()
+        page.locator("#make-go").click()
+        expect(form).to_be_in_viewport()
+        expect(page.locator("input[name=name]")).to_be_focused()
 
 
 def read_endpoints(where: str) -> list[str] | None:
@@ -515,7 +532,7 @@ def test_the_endpoints_of_a_key_are_chosen_and_kept_when_something_else_changes(
         names.get_by_label("realtime").check()
         page.locator("#make-submit").click()
         page.get_by_role("button", name="Done").click()
-        expect(card).to_contain_text("other endpointsembeddings, realtime")
+        expect(card).to_contain_text("other endpoints embeddings, realtime")
         expect(names).to_be_hidden()
         assert read_endpoints(where) == ["embeddings", "realtime"]
 
@@ -529,7 +546,7 @@ def test_the_endpoints_of_a_key_are_chosen_and_kept_when_something_else_changes(
         page.keyboard.press("End")  # none
         expect(names).to_be_hidden()
         save([])
-        expect(card).to_contain_text("other endpointsnone")
+        expect(card).to_contain_text("other endpoints none")
 
         card.get_by_role("button", name="Edit").click()
         choice.select_option("all for which its rules hold")

@@ -14,7 +14,7 @@ export async function openKeys() {
   const [{ keys, guarded, endpoints }, { groups }] = await Promise.all([ask("keys"), ask("groups")]);
   drawGroups(groups);
   offerEndpoints(endpoints);
-  form.hidden = !mayChange();
+  form.hidden = document.getElementById("make-go").hidden = !mayChange();
   document.getElementById("keys-note").textContent = !mayChange()
     ? "You are a viewer: you see the keys, and change nothing."
     : guarded
@@ -74,7 +74,7 @@ function keyCard(key) {
 const hasExpired = (key) => Boolean(key.expires) && new Date(key.expires) <= new Date();
 // In UTC, like a time without an offset in gateway.toml.
 const formatTime = (time) => `${new Date(time).toISOString().slice(0, 16).replace("T", " ")} UTC`;
-const fact = (name, value) => [el("dt", {}, name), el("dd", {}, value)];
+const fact = (name, value) => [el("div", {}, el("dt", {}, name), " ", el("dd", {}, value))];
 
 function formatRules(rules) {
   const words = [["force", "always "], ["default", "default level "], ["floor", "minimum level "], ["cap", "maximum level "]];
@@ -147,6 +147,15 @@ function setField(field, value) {
   field.value = value;
 }
 
+/** Close the form of a key, and return to the key. */
+function leave() {
+  const name = edited;
+  cancel();
+  findCard(name)?.querySelector("button")?.focus();
+}
+
+const findCard = (name) => [...document.querySelectorAll("#keys > li")].find((each) => each.dataset.key === name);
+
 function cancel() {
   edited = null;
   form.reset();
@@ -182,24 +191,30 @@ form.addEventListener("submit", async (event) => {
       const body = readForm();
       if (form.elements.expires.value === expiry) delete body.expires;
       await ask(`keys/${encodeURIComponent(edited)}`, { method: "PATCH", body });
-      cancel();
+      await openKeys();
+      leave();
     } else {
       const { name, key } = await ask("keys", { method: "POST", body: { name: form.elements.name.value, ...readForm() } });
       form.reset();
       await showKey(name, key);
+      await openKeys();
     }
-    await openKeys();
   } catch (error) {
     wrong.textContent = error.message;
     wrong.hidden = false;
   }
 });
 form.addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && edited !== null) cancel();
+  if (event.key === "Escape" && edited !== null) leave();
 });
 form.addEventListener("reset", () => setTimeout(drawReach)); // after the fields have changed
 form.elements.reach.addEventListener("change", drawReach);
-document.getElementById("make-cancel").addEventListener("click", cancel);
+document.getElementById("make-cancel").addEventListener("click", leave);
+document.getElementById("make-go").addEventListener("click", () => {
+  cancel();
+  form.scrollIntoView();
+  form.elements.name.focus();
+});
 
 async function showKey(name, key) {
   const dialog = document.getElementById("made");
