@@ -67,6 +67,15 @@ class StatsRow(Struct, frozen=True):
         return made
 
 
+class _Names(Struct, frozen=True):
+    """What a line is about; None if the lines do not tell it apart."""
+
+    model: str | None = None
+    level: str | None = None
+    key: str | None = None
+    group: str | None = None
+
+
 @click.command(
     epilog=examples(
         "pondero stats",
@@ -169,7 +178,7 @@ def _title(days: float | None) -> str:
 def load_rows(spent: Iterable[UsageTotal], *, by: str | None) -> list[StatsRow]:
     """Return the lines, by one of the choices or by model and level, most tokens first."""
     chosen = ("model", "level") if by is None else (by,)
-    groups: dict[tuple[str | None, ...], list[UsageTotal]] = {}
+    groups: dict[_Names, list[UsageTotal]] = {}
     for each in spent:
         names = {
             "model": each.model,
@@ -177,9 +186,9 @@ def load_rows(spent: Iterable[UsageTotal], *, by: str | None) -> list[StatsRow]:
             "key": each.key or _THREADS,
             "group": each.group or (_THREADS if each.key is None else _NO_GROUP),
         }
-        found = tuple(value if name in chosen else None for name, value in names.items())
-        groups.setdefault(found, []).append(each)
-    rows = [_row(*names, group) for names, group in groups.items()]
+        found = {name: value for name, value in names.items() if name in chosen}
+        groups.setdefault(_Names(**found), []).append(each)
+    rows = [_row(names, group) for names, group in groups.items()]
     return sorted(rows, key=lambda row: -((row.thinking or 0) + (row.output or 0)))
 
 
@@ -223,18 +232,12 @@ def _width(columns: Mapping[str, Iterable[str]]) -> int:
     return sum(max(map(len, column)) + 3 for column in lines) + 1
 
 
-def _row(
-    model: str | None,
-    level: str | None,
-    key: str | None,
-    key_group: str | None,
-    group: list[UsageTotal],
-) -> StatsRow:
+def _row(names: _Names, group: list[UsageTotal]) -> StatsRow:
     costs = _known_values(group, lambda each: each.cost)
     seconds = _known_values(group, lambda each: each.seconds)
     return StatsRow(
-        model,
-        level,
+        names.model,
+        names.level,
         turns=sum(each.turns for each in group),
         replies=sum(each.replies for each in group),
         input=_sum_known(*(each.input for each in group)),
@@ -245,8 +248,8 @@ def _row(
         priced=sum(each.priced for each in group),
         seconds=sum(seconds) if seconds else None,
         timed=sum(each.timed for each in group),
-        key=key,
-        group=key_group,
+        key=names.key,
+        group=names.group,
     )
 
 

@@ -57,14 +57,14 @@ const cursorOf = (row) => `${row.at}_${row.id}`;
 
 const load = () => search(cursors.at(-1), true);
 
-/** Add requests from a place on until the page is full; `anew`: in place of those shown. */
-async function search(from, anew) {
+/** Add requests from a place on until the page is full; `replaces`: in place of those shown. */
+async function search(from, replaces) {
   const mine = ++turn;
   const until = performance.now() + SEARCH;
   next = from;
   searching = true;
   try {
-    for (let clears = anew; searching; clears = false) {
+    for (let clears = replaces; searching; clears = false) {
       const query = readQuery();
       query.set("count", String(clears ? PAGE : PAGE - rows.size));
       if (next) query.set("before", next);
