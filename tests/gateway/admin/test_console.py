@@ -61,7 +61,7 @@ def test_a_name_with_markup_in_it_is_text(browser, tmp_path):
         ask(where, "opus", key="pnd_odd")
         expect(page.locator("#rows .who")).to_have_text(odd)
         page.goto(f"{where}/console/#keys")
-        expect(page.locator("#keys h2")).to_have_text(odd)
+        expect(page.locator("#key-list h2")).to_have_text(odd)
 
         assert page.locator("main img").count() == 0
         assert page.title() == "Keys · pondero"
@@ -155,6 +155,14 @@ def test_a_key_shows_when_it_ends_and_that_it_reads_metrics(browser, tmp_path):
         expect(cards["old"].locator(".tag")).to_have_text(["expired"])
         expect(cards["prometheus"].locator(".tag")).to_have_text(["active", "metrics"])
         expect(cards["prometheus"].locator(".facts")).not_to_contain_text("expire")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_keyboard_begins_at_the_top_of_every_page(browser, tmp_path, name):
+    """An element whose id is the page's name would be where the browser begins."""
+    with gateway(tmp_path) as where, shown(browser, where, name) as page:
+        page.keyboard.press("Tab")
+        expect(page.locator(".skip")).to_be_focused()
 
 
 def test_a_wrong_key_says_what_is_wrong(browser, tmp_path):

@@ -20,7 +20,7 @@ export async function openKeys() {
     : guarded
     ? "Only people who are signed in see this page."
     : "Anyone who can reach this machine can see this page. Create an admin key to restrict it.";
-  document.getElementById("keys").replaceChildren(
+  document.getElementById("key-list").replaceChildren(
     ...keys.map(keyCard),
     ...(keys.length ? [] : [el("li", { class: "none" }, el("strong", {}, "No keys yet: every local client can send requests."), " Once you create a key, every client needs one.")]),
   );
@@ -154,7 +154,7 @@ function leave() {
   findCard(name)?.querySelector("button")?.focus();
 }
 
-const findCard = (name) => [...document.querySelectorAll("#keys > li")].find((each) => each.dataset.key === name);
+const findCard = (name) => [...document.querySelectorAll("#key-list > li")].find((each) => each.dataset.key === name);
 
 function cancel() {
   edited = null;
