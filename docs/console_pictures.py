@@ -17,6 +17,7 @@ from pondero.emulator import Emulator  # noqa: E402 - after the path
 from pondero.gateway import run_gateway_in_thread  # noqa: E402 - after the path
 from pondero.gateway.config.model import (  # noqa: E402 - after the path
     GatewayConfig,
+    GatewayGroup,
     GatewayKey,
     GatewayRoute,
     LevelRules,
@@ -41,9 +42,15 @@ _KEYS = (
         ("claude-*", "gpt-*"),
         SpendBudget(cost=50, thinking_tokens=5 * _MILLION),
         RateLimitRule(requests=60, tokens=200_000),
+        endpoints=("embeddings", "files"),
+        group="research",
     ),
     GatewayKey(
-        "maria", hash_key("maria"), LevelRules(default="high"), budget=SpendBudget(cost=200)
+        "maria",
+        hash_key("maria"),
+        LevelRules(default="high"),
+        budget=SpendBudget(cost=200),
+        group="research",
     ),
     GatewayKey(
         "night-batch",
@@ -54,11 +61,14 @@ _KEYS = (
     GatewayKey("old-laptop", hash_key("old-laptop"), blocked=True),
     GatewayKey("admin", hash_key("pnd_admin"), admin=True),
 )
+_GROUPS = (GatewayGroup("research", budget=SpendBudget(cost=220)),)
+_ADMIN = {"authorization": "Bearer pnd_admin"}
 _PICTURES = {
     "console": ("requests", 1000),
     "console-request": ("requests", 900),
     "console-keys": ("keys", 800),
     "console-dial": ("dial", 800),
+    "console-audit": ("audit", 640),
 }
 
 
@@ -73,10 +83,11 @@ def main() -> None:
         for receipt in crowd(4_000, until=time()):
             ledger.note(receipt)
         ledger.close()
-        config = GatewayConfig(ServerConfig(port=0), _ROUTES, keys=_KEYS)
+        config = GatewayConfig(ServerConfig(port=0), _ROUTES, keys=_KEYS, groups=_GROUPS)
         emulator = Emulator(any_model=True)
         with run_gateway_in_thread(config, transport=emulator, ledger=database) as where:
             _ask(where)
+            _change(where)
             for name, (page, height) in _PICTURES.items():
                 _take(browser, where, name, page, height)
         browser.close()
@@ -97,21 +108,34 @@ def _ask(where: str) -> None:
             )
 
 
+def _change(where: str) -> None:
+    """Create and change a key, so that the audit log is not empty."""
+    keys, budget = f"{where}/admin/keys", {"cost": 20, "per": "month"}
+    with httpx2.Client(headers=_ADMIN) as client:
+        client.post(keys, json={"name": "support-bot", "budget": budget})
+        client.patch(f"{keys}/support-bot", json={"budget": {**budget, "cost": 35}})
+        client.patch(f"{keys}/support-bot", json={"models": ["claude-*"], "group": "nobody"})
+        client.patch(f"{keys}/maria", json={"blocked": True})
+        client.patch(f"{keys}/maria", json={"blocked": False})
+
+
 def _take(browser: Browser, where: str, name: str, page: str, height: int) -> None:
     context = browser.new_context(
         viewport={"width": 1440, "height": height},
-        extra_http_headers={"authorization": "Bearer pnd_admin"},
+        extra_http_headers=_ADMIN,
     )
     shown = context.new_page()
     shown.goto(f"{where}/console/#{page}")
-    shown.wait_for_timeout(1_000)
+    shown.wait_for_timeout(3_000)  # for the figures, which come after the table
     if page == "dial":
         shown.locator("#dial-model").fill("claude-opus-5")
         shown.locator("#dial-key").select_option("ci")
         shown.wait_for_timeout(500)
+    if page == "audit":
+        shown.locator("#entries summary", has_text="support-bot").nth(1).click()
     shown.evaluate("scrollTo(0, 0)")
     if name == "console-request":
-        shown.locator("#rows tr").first.click()
+        shown.locator("#rows tr", has_text="cap").first.click()
         shown.wait_for_timeout(500)
     shown.screenshot(path=ROOT / "docs" / "pictures" / f"{name}.png")
     context.close()

@@ -33,7 +33,8 @@ def count_work(database: SqliteDatabase, act: Callable[[], object]) -> int:
         steps += 1
         return 0
 
-    connection = database._database()._connection
+    database.rows("SELECT 1")  # on the connection that is used next, too
+    connection = database._idle[-1]._connection
     connection.set_progress_handler(step, 1)
     try:
         act()

@@ -244,6 +244,23 @@ def test_who_asked_is_a_line_of_its_own(stats, asked, served):
     assert "ci" in stats("--by", "key")[1]
 
 
+def test_the_group_of_a_key_is_a_line_of_its_own(stats, asked, served):
+    ledger = Ledger(ledger_database("sqlite"))
+    receipt = Receipt(id="4", at=time(), key="ci", front="chat", provider="somewhere", model="one")
+    for number, key in enumerate(("ci", "you", "another")):
+        usage, cost = Usage(10, None, None, 2, 8), Decimal("0.5")
+        more = {"id": f"4{number}", "key": key, "group": "research", "usage": usage, "cost": cost}
+        ledger.note(replace(receipt, **more))
+    ledger.close()
+
+    rows = json.loads(stats("--json", "--by", "group")[1])["rows"]
+
+    found = {row["group"]: (row["replies"], row["cost"]) for row in rows}
+    assert found == {"threads": (4, "0.15"), "no group": (2, "0.50"), "research": (3, "1.5")}
+    assert "research" in stats("--by", "group")[1]
+    assert all("group" not in row for row in json.loads(stats("--json", "--by", "key")[1])["rows"])
+
+
 def test_a_ledger_that_is_away_is_said_and_the_threads_are_shown(stats, asked, config_dir):
     (config_dir / "gateway.toml").write_text('[server]\nledger = "postgresql://127.0.0.1:1/none"\n')
     code, out, err = stats()

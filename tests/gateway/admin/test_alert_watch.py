@@ -22,7 +22,7 @@ from pondero.emulator import Emulator
 from pondero.errors import BadConfig, MissingKey
 from pondero.gateway.admin import alert_watch
 from pondero.gateway.admin.alert_watch import AlertWatch
-from pondero.gateway.admin.alerts import find_alerts, find_own_alerts
+from pondero.gateway.admin.alerts import find_alerts, find_own_alerts, find_spent
 from pondero.gateway.config.model import (
     ALERT_KINDS,
     AlertsConfig,
@@ -127,6 +127,11 @@ def test_a_budget_that_refuses_a_request_is_used_up_though_a_rest_is_left():
         while (await came(app, http)).status == 200:
             pass
         kinds = {each[0] for each in await watched.look()}
+        (spent,) = (
+            each for each in await find_spent(watched.gateway) if each.kind == "budget_used_up"
+        )
+        assert not spent.text.startswith("100%")
+        assert spent.text.endswith("per day is used; a request found no room in the rest")
         assert "budget_used_up" in kinds
 
     asyncio.run(check())

@@ -61,7 +61,7 @@ def test_a_name_with_markup_in_it_is_text(browser, tmp_path):
         ask(where, "opus", key="pnd_odd")
         expect(page.locator("#rows .who")).to_have_text(odd)
         page.goto(f"{where}/console/#keys")
-        expect(page.locator("#keys h2")).to_have_text(odd)
+        expect(page.locator("#key-list h2")).to_have_text(odd)
 
         assert page.locator("main img").count() == 0
         assert page.title() == "Keys · pondero"
@@ -110,7 +110,7 @@ def test_the_dial_obeys_the_rule_of_a_route(browser, tmp_path):
         page.keyboard.press("End")
 
         expect(page.locator("#gauge .word")).to_have_text("max → medium")
-        expect(page.locator("#verdict")).to_contain_text("cap of the route")
+        expect(page.locator("#verdict")).to_contain_text("maximum level of the route")
 
 
 def test_a_made_key_works_and_a_blocked_one_does_not(browser, tmp_path):
@@ -149,12 +149,20 @@ def test_a_key_shows_when_it_ends_and_that_it_reads_metrics(browser, tmp_path):
     )
     with gateway(tmp_path, keys=keys) as where, shown(browser, where, "keys") as page:
         cards = {name: page.locator(f"[data-key={name}]") for name in ("ci", "old", "prometheus")}
-        expect(cards["ci"].locator(".facts")).to_contain_text("expires2099-12-31 12:00 UTC")
+        expect(cards["ci"].locator(".facts")).to_contain_text("expires 2099-12-31 12:00 UTC")
         expect(cards["ci"].locator(".tag")).to_have_text(["active"])
-        expect(cards["old"].locator(".facts")).to_contain_text("expired2020-01-31 00:00 UTC")
+        expect(cards["old"].locator(".facts")).to_contain_text("expired 2020-01-31 00:00 UTC")
         expect(cards["old"].locator(".tag")).to_have_text(["expired"])
         expect(cards["prometheus"].locator(".tag")).to_have_text(["active", "metrics"])
         expect(cards["prometheus"].locator(".facts")).not_to_contain_text("expire")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_keyboard_begins_at_the_top_of_every_page(browser, tmp_path, name):
+    """An element whose id is the page's name would be where the browser begins."""
+    with gateway(tmp_path) as where, shown(browser, where, name) as page:
+        page.keyboard.press("Tab")
+        expect(page.locator(".skip")).to_be_focused()
 
 
 def test_a_wrong_key_says_what_is_wrong(browser, tmp_path):

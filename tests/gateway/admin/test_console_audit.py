@@ -102,12 +102,12 @@ def test_a_key_is_put_into_a_group_and_the_group_shows_it(browser, tmp_path):
         gateway(tmp_path, keys=KEYS, groups=GROUPS) as where,
         shown(browser, where, "keys") as page,
     ):
-        expect(page.locator("[data-group=research]")).to_contain_text("keysci")
+        expect(page.locator("[data-group=research]")).to_contain_text("keys ci")
         page.get_by_label("Name").fill("guest")
         page.locator("#make [name=group]").select_option("research")
         page.get_by_role("button", name="Create key").click()
         page.get_by_role("button", name="Done").click()
-        expect(page.locator("[data-key=guest]")).to_contain_text("groupresearch")
+        expect(page.locator("[data-key=guest]")).to_contain_text("group research")
         expect(page.locator("[data-group=research]")).to_contain_text("ci, guest")
         page.locator("[data-key=guest]").get_by_role("button", name="Edit").click()
         page.locator("#make [name=group]").select_option("")

@@ -21,7 +21,7 @@ pytestmark = NEEDS_CHROMIUM
 
 READY = {
     "requests": "#models tbody th",
-    "keys": "#keys .card",
+    "keys": "#key-list .card",
     "dial": "#verdict dt",
     "audit": "#entries li",
 }

@@ -5,16 +5,18 @@ import os
 import socket
 import subprocess
 from pathlib import Path
-from time import time
+from time import sleep, time
 
+import httpx2
 import pytest
 from msgspec.structs import replace
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 from tests.gateway.admin.console_browser import NEEDS_CHROMIUM, ask, gateway, shown
 from tests.gateway.crowd import crowd
 from tests.gateway.ledger_rows import make_ledger
 
 from pondero.canon import Usage
+from pondero.gateway.config.endpoint_section import list_endpoints
 from pondero.gateway.config.model import GatewayKey
 from pondero.gateway.config.secrets import hash_key
 from pondero.gateway.observability.receipt import Receipt
@@ -116,6 +118,36 @@ def test_a_hundred_thousand_requests_never_come_to_the_browser_at_once(browser, 
         assert page.locator("#rows *").count() < 50
 
 
+def test_a_search_shows_what_it_found_and_waits_to_be_told_to_continue(browser, tmp_path):
+    """A ledger too large to be searched at once: here, the first answers say that it is."""
+    endless = True
+
+    def answer(route: Route) -> None:
+        found = route.fetch().json()
+        if endless:
+            sleep(0.2)
+            first = found["requests"][: "before" not in route.request.url]
+            found = {"requests": first, "next": "1_", "searched": time() - 3600}
+        route.fulfill(json=found)
+
+    with gateway(tmp_path, count=20) as where, shown(browser, where) as page:
+        expect(rows(page)).to_have_count(20)
+        page.route("**/admin/requests?*search=*", answer)
+        filters(page, "search").fill("maria")
+
+        expect(page.locator("#place")).to_contain_text("Searching: ")
+        expect(rows(page)).to_have_count(1)
+        expect(page.locator("#further")).to_be_visible()
+        expect(page.locator("#place")).to_contain_text("1–1 since ")
+        expect(page.locator("#older")).to_be_disabled()
+
+        endless = False
+        page.locator("#further").focus()
+        page.keyboard.press("Enter")
+        expect(page.locator("#further")).to_be_hidden()
+        expect(page.locator("#place")).to_have_text("1–1, the oldest")
+
+
 @pytest.mark.parametrize(
     ("name", "value", "fits"),
     [
@@ -164,6 +196,7 @@ def test_a_search_finds_a_reason_and_names_as_they_are(browser, tmp_path):
 def test_a_step_of_the_chart_shows_its_requests(browser, tmp_path):
     with gateway(tmp_path, count=300) as where, shown(browser, where) as page:
         expect(rows(page)).to_have_count(50)
+        expect(page.locator("#readout")).to_contain_text("Point at a step")
         page.locator("#plot").focus()
         page.keyboard.press("End")
         expect(page.locator("#readout")).to_contain_text("  ·  ")
@@ -447,15 +480,78 @@ def test_a_key_is_edited_in_place_and_keeps_what_was_not_changed(browser, tmp_pa
 
         expect(card).to_contain_text("maximum level high")
         expect(card).to_contain_text("of $2.50 this month")
-        expect(card).to_contain_text("expires2099-12-31 12:00 UTC")
+        expect(card).to_contain_text("expires 2099-12-31 12:00 UTC")
         expect(page.locator("#make-title")).to_have_text("Create a key")
         assert key not in page.content()
         assert ask(where, "opus", key=key) == 200
 
-        card.get_by_role("button", name="Edit").click()
+        expect(card.get_by_role("button", name="Edit")).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(page.locator("#make-title")).to_have_text("Edit the key ci")
         page.keyboard.press("Escape")
         expect(page.locator("#make-title")).to_have_text("Create a key")
         expect(page.locator("input[name=name]")).to_have_value("")
+        expect(card.get_by_role("button", name="Edit")).to_be_focused()
+
+
+def test_on_a_phone_the_keys_come_first_and_a_button_leads_to_the_form(browser, tmp_path):
+    keys = tuple(GatewayKey(f"ci{each}", hash_key(f"pnd_{each}")) for each in range(9))
+    with (
+        gateway(tmp_path, keys=keys) as where,
+        shown(browser, where, "keys", width=390) as page,
+    ):
+        card, form = page.locator("[data-key=ci0]"), page.locator("#make")
+        expect(card).to_be_in_viewport()
+        expect(form).not_to_be_in_viewport()
+        page.locator("#make-go").click()
+        expect(form).to_be_in_viewport()
+        expect(page.locator("input[name=name]")).to_be_focused()
+
+
+def read_endpoints(where: str) -> list[str] | None:
+    (key,) = httpx2.get(f"{where}/admin/keys").json()["keys"]
+    return key["endpoints"]
+
+
+def test_the_endpoints_of_a_key_are_chosen_and_kept_when_something_else_changes(browser, tmp_path):
+    with gateway(tmp_path) as where, shown(browser, where, "keys") as page:
+        names, choice = page.locator("#make-endpoints"), page.get_by_label("Other endpoints")
+        card = page.locator("[data-key=ci]")
+
+        def save(after: list[str] | None) -> None:
+            page.get_by_role("button", name="Save").click()
+            expect(page.locator("#make-title")).to_have_text("Create a key")
+            expect(names).to_be_hidden()
+            assert read_endpoints(where) == after
+
+        page.locator("input[name=name]").fill("ci")
+        expect(names).to_be_hidden()
+        choice.select_option("only these")
+        expect(names.get_by_role("checkbox")).to_have_count(len(list_endpoints()))
+        names.get_by_label("embeddings").check()
+        names.get_by_label("realtime").check()
+        page.locator("#make-submit").click()
+        page.get_by_role("button", name="Done").click()
+        expect(card).to_contain_text("other endpoints embeddings, realtime")
+        expect(names).to_be_hidden()
+        assert read_endpoints(where) == ["embeddings", "realtime"]
+
+        card.get_by_role("button", name="Edit").click()
+        expect(names.get_by_role("checkbox", checked=True)).to_have_count(2)
+        page.locator("select[name=cap]").select_option("low")
+        save(["embeddings", "realtime"])
+
+        card.get_by_role("button", name="Edit").click()
+        choice.focus()
+        page.keyboard.press("End")  # none
+        expect(names).to_be_hidden()
+        save([])
+        expect(card).to_contain_text("other endpoints none")
+
+        card.get_by_role("button", name="Edit").click()
+        choice.select_option("all for which its rules hold")
+        save(None)
+        expect(card).not_to_contain_text("other endpoints")
 
 
 def test_a_key_of_the_file_has_no_edit_button(browser, tmp_path):

@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.gateway.crowd import crowd
+from tests.gateway.ledger_rows import count_work, make_ledger
 from tests.gateway.postgres import Postgres
 
 from pondero.canon import Usage
 from pondero.errors import StoreError
+from pondero.gateway.observability import figures
 from pondero.gateway.observability.figures import (
     PERCENTILES,
     find_percentiles,
@@ -26,8 +28,8 @@ from pondero.gateway.observability.ledger_database import (
     SqliteDatabase,
 )
 from pondero.gateway.observability.receipt import Receipt
-from pondero.gateway.observability.request_filter import RequestFilter
-from pondero.gateway.observability.request_pages import load_page
+from pondero.gateway.observability.request_filter import RequestFilter, matches
+from pondero.gateway.observability.request_pages import find_ids, load_page
 from pondero.gateway.observability.request_row import level_bucket, load_requests
 from pondero.gateway.observability.time_range import SPANS
 
@@ -202,6 +204,33 @@ def test_figures_that_nobody_waits_for_are_not_added_up(database, tmp_path):
     with pytest.raises(StoreError, match="not wanted"):
         load_figures(database, "day", now=NOW, stopped=lambda: next(looks))
     assert list(looks) == []
+
+
+@pytest.mark.parametrize("search", ["maria", "MARIA opus", "nothing-has-this"])
+def test_a_search_has_the_same_figures_whether_it_finds_few_or_many(
+    database, tmp_path, monkeypatch, search
+):
+    every = written(database, tmp_path, crowd(300, until=NOW, hours=20))
+    wanted = RequestFilter(search=search)
+
+    few = load_figures(database, "day", now=NOW, wanted=wanted)
+    monkeypatch.setattr(figures, "_RARE", 0)
+    many = load_figures(database, "day", now=NOW, wanted=wanted)
+
+    assert few == many
+    found = [row for row in load_requests(every) if matches(wanted, row)]
+    assert sum(few.ends.values()) == len(found)
+
+
+def test_the_figures_of_a_rare_search_are_little_more_work_than_the_search(tmp_path):
+    large = make_ledger(tmp_path / "gateway.db", 50_000, until=NOW)
+    wanted = RequestFilter(search="needle", since=NOW - 100_000)
+
+    search = count_work(large, lambda: find_ids(large, wanted, most=10))
+    all_of_it = count_work(large, lambda: load_figures(large, "month", now=NOW, wanted=wanted))
+    large.close()
+
+    assert all_of_it < 1.5 * search
 
 
 def test_what_occurs_can_be_chosen(database, tmp_path):

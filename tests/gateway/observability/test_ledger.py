@@ -445,3 +445,33 @@ def test_a_ledger_of_the_version_before_groups_keeps_its_rows(request, tmp_path,
     ]
     assert database.rows("SELECT count(*) FROM pondero_audit") == [(0,)]
     database.close()
+
+
+def test_a_long_query_keeps_neither_a_page_nor_a_record_waiting(tmp_path):
+    database = SqliteDatabase(tmp_path / "gateway.db")
+    first, second = make_rows(receipts(2))
+    database.write(ledgers._INSERT, [first])
+    long = (
+        "WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers "
+        "WHERE n < 20000000) SELECT count(*) FROM numbers"
+    )
+    with ThreadPoolExecutor(1) as pool:
+        query = pool.submit(database.rows, long)
+        sleep(0.1)
+        assert database.rows(COUNT) == [(1,)]
+        database.write(ledgers._INSERT, [second])
+        assert not query.done()
+        assert query.result() == [(20_000_000,)]
+    assert database.rows(COUNT) == [(2,)]
+    database.close()
+
+
+def test_a_connection_that_is_used_while_the_database_is_closed_is_closed_after_it(tmp_path):
+    database = SqliteDatabase(tmp_path / "gateway.db")
+    with database._connection() as used:
+        database.close()
+        assert used.rows(COUNT) == [(0,)]
+    with pytest.raises(StoreError):
+        used.rows(COUNT)
+    assert database.rows(COUNT) == [(0,)]  # on a new one
+    database.close()

@@ -23,11 +23,13 @@ from pondero.gateway.observability.request_pages import (
     SCANNED,
     Cursor,
     RequestPage,
+    find_ids,
     find_request,
     format_csv,
     iter_csv,
     load_page,
     parse_cursor,
+    search_page,
 )
 from pondero.gateway.observability.request_row import load_requests
 
@@ -148,6 +150,52 @@ def test_a_search_goes_on_until_it_finds_the_needle(large):
 
     assert [row.reason for page in pages for row in page.requests] == ["needle in a haystack"]
     assert len(pages) == MANY // SCANNED + 1
+
+
+def test_a_search_of_all_is_one_answer_if_there_is_time(large):
+    page = search_page(large, RequestFilter(search="needle"), seconds=60)
+
+    assert [row.reason for row in page.requests] == ["needle in a haystack"]
+    assert (page.next, page.searched) == (None, None)
+
+
+def test_a_search_that_runs_out_of_time_says_how_far_it_looked(large):
+    page = search_page(large, RequestFilter(search="needle"), seconds=0)
+
+    assert (page.requests, page.searched) == ([], NOW - SCANNED)
+
+
+def test_a_full_page_is_not_searched_further(large):
+    page = search_page(large, RequestFilter(search="model-2"), count=7, seconds=60)
+
+    assert len(page.requests) == 7
+    assert page.searched is None
+    assert page == load_page(large, RequestFilter(search="model-2"), count=7)
+
+
+def test_the_ids_of_a_search_are_found_in_every_part_of_a_time_span(database, tmp_path):
+    every = written(database, tmp_path, crowd(120, until=NOW))
+    inside = [each for each in every if NOW - 50_000 <= each.at < NOW - 5_000]
+    wanted = RequestFilter(search="MARIA", since=NOW - 50_000, until=NOW - 5_000)
+    sought = [each.id for each in inside if each.key == "maria"]
+    assert len(sought) > 1
+
+    assert sorted(find_ids(database, wanted, most=len(sought)) or ()) == sorted(sought)
+    assert find_ids(database, wanted, most=len(sought) - 1) is None
+    assert find_ids(database, wanted, most=1000, stopped=lambda: True) is None
+
+
+def test_a_search_looks_at_each_row_of_a_time_span_once(large):
+    """Of two lower ends of the time, SQLite must not take the one that is further away."""
+    span = RequestFilter(search="needle", since=NOW - MANY, until=NOW)
+    parts = RequestFilter(search="needle")
+
+    assert count_work(large, lambda: find_ids(large, span, most=10)) < 1.2 * count_work(
+        large, lambda: find_ids(large, parts, most=10)
+    )
+    assert count_work(large, lambda: read_all(large, span)) < 1.2 * count_work(
+        large, lambda: read_all(large, parts)
+    )
 
 
 # -- CSV -------------------------------------------------------------------------------------------

@@ -335,6 +335,50 @@ def test_a_worker_that_is_started_later_has_the_newest_configuration(tmp_path):
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds workers in /proc")
+def test_a_worker_that_is_started_after_a_rejected_file_has_the_last_valid_one(tmp_path):
+    with running(tmp_path, workers=2) as gateway:
+        config = tmp_path / "gateway.toml"
+        valid = config.read_text() + '[[route]]\nmatch = "mine"\nto = ["openai:gpt-5.5"]\n'
+        config.write_text(valid)
+        gateway.process.send_signal(signal.SIGHUP)
+        until(lambda: {gateway.asked("mine") for _ in range(8)} == {200})
+        config.write_text("[[route]]\nmatch =")
+        gateway.process.send_signal(signal.SIGHUP)
+        assert gateway.process.stderr is not None
+        next(line for line in gateway.process.stderr if "stays as it was" in line)
+        before = gateway.workers()
+        for worker in before:
+            os.kill(worker, signal.SIGKILL)
+        until(lambda: len(gateway.workers()) == 2 and not gateway.workers() & before)
+        gateway.connect_anew()
+        assert {gateway.asked("mine") for _ in range(16)} == {200}
+
+
+@pytest.mark.parametrize("ledger", ["sqlite", "off"])
+def test_workers_report_a_reload_once(tmp_path, ledger):
+    with running(tmp_path, workers=2, ledger=ledger) as gateway:
+        gateway.ask(8)
+        config = tmp_path / "gateway.toml"
+        valid = config.read_text()
+        config.write_text(valid + '[[route]]\nmatch = "mine"\nto = ["openai:gpt-5.5"]\n')
+        gateway.process.send_signal(signal.SIGHUP)
+        until(lambda: {gateway.asked("mine") for _ in range(8)} == {200})
+        config.write_text("[[route]]\nmatch =")
+        gateway.process.send_signal(signal.SIGHUP)
+        assert gateway.process.stderr is not None
+        told = []
+        while "stays as it was" not in "".join(told):
+            told.append(gateway.process.stderr.readline())
+        sleep(1)  # for a worker that reports it too
+        gateway.process.terminate()
+        told += gateway.process.stderr
+    assert len([line for line in told if "stays as it was" in line]) == 1
+    audited = [json.loads(line.partition("audit: ")[2]) for line in told if "audit: " in line]
+    outcomes = [entry["outcome"] for entry in audited]
+    assert outcomes == (["done", "rejected"] if ledger == "off" else [])
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds workers in /proc")
 def test_a_worker_that_is_told_to_end_while_it_is_started_ends(tmp_path):
     for _ in range(5):
         with running(tmp_path, workers=2) as gateway:

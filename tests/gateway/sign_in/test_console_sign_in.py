@@ -120,7 +120,7 @@ def test_a_viewer_finds_nothing_to_change(browser, console):
         expect(page.locator("[data-key=boss]")).to_be_visible()
         expect(page.locator("#keys-note")).to_contain_text("You are a viewer")
         expect(page.locator("#make")).to_be_hidden()
-        expect(page.locator("#keys button")).to_have_count(0)
+        expect(page.locator("#key-list button")).to_have_count(0)
         answer = page.evaluate(
             "fetch('../admin/keys', {method: 'POST', body: JSON.stringify({name: 'x'}), "
             "headers: {'content-type': 'application/json'}}).then((each) => each.status)"

@@ -29,12 +29,13 @@ from ..output.thread_tables import open_threads
 
 _UNSAID = "unset"
 _THREADS = "threads"
+_NO_GROUP = "no group"
 _LEAST = ("turns", "share", "in", "seconds")
 """Columns that a narrow screen does without, the first of them first."""
 
 
 class StatsRow(Struct, frozen=True):
-    """One line: the usage of a model, a level, both or a key; None is unknown."""
+    """One line: the usage of a model, a level, both, a key or a group; None is unknown."""
 
     model: str | None
     level: str | None
@@ -49,25 +50,37 @@ class StatsRow(Struct, frozen=True):
     seconds: float | None
     timed: int
     key: str | None = None
+    group: str | None = None
 
     @property
     def name(self) -> str:
-        """Return the model and the level, or the key."""
-        return "/".join(word for word in (self.model, self.level, self.key) if word)
+        """Return the model and the level, or the key, or the group."""
+        names = (self.model, self.level, self.key, self.group)
+        return "/".join(word for word in names if word)
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain JSON values; the keys are a stable contract."""
         made: dict[str, Any] = msgspec.to_builtins(self)
-        if self.key is None:
-            del made["key"]
+        for name in ("key", "group"):
+            if made[name] is None:
+                del made[name]
         return made
+
+
+class _Names(Struct, frozen=True):
+    """What a line is about; None if the lines do not tell it apart."""
+
+    model: str | None = None
+    level: str | None = None
+    key: str | None = None
+    group: str | None = None
 
 
 @click.command(
     epilog=examples(
         "pondero stats",
         "pondero stats --days 7 --by level",
-        "pondero stats --only gateway --by key    usage by client",
+        "pondero stats --only gateway --by key    usage by client; --by group: by its group",
         "pondero stats --svg thinking.svg",
         "pondero stats --json | jq '.rows[] | {model, thinking}'",
     )
@@ -76,7 +89,9 @@ class StatsRow(Struct, frozen=True):
     "--days", type=click.FloatRange(0, min_open=True), metavar="N", help="Only the last N days."
 )
 @click.option(
-    "--by", type=click.Choice(["model", "level", "key"]), help="Sum by model, level or gateway key."
+    "--by",
+    type=click.Choice(["model", "level", "key", "group"]),
+    help="Sum by model, level, gateway key, or group of keys.",
 )
 @click.option(
     "--only",
@@ -161,14 +176,19 @@ def _title(days: float | None) -> str:
 
 
 def load_rows(spent: Iterable[UsageTotal], *, by: str | None) -> list[StatsRow]:
-    """Return the lines, by model, by level, by key or by model and level, most tokens first."""
-    groups: dict[tuple[str | None, str | None, str | None], list[UsageTotal]] = {}
+    """Return the lines, by one of the choices or by model and level, most tokens first."""
+    chosen = ("model", "level") if by is None else (by,)
+    groups: dict[_Names, list[UsageTotal]] = {}
     for each in spent:
-        names = {"model": each.model, "level": each.level or _UNSAID, "key": each.key or _THREADS}
-        chosen = ("model", "level") if by is None else (by,)
-        model, level, key = (value if name in chosen else None for name, value in names.items())
-        groups.setdefault((model, level, key), []).append(each)
-    rows = [_row(*names, group) for names, group in groups.items()]
+        names = {
+            "model": each.model,
+            "level": each.level or _UNSAID,
+            "key": each.key or _THREADS,
+            "group": each.group or (_THREADS if each.key is None else _NO_GROUP),
+        }
+        found = {name: value for name, value in names.items() if name in chosen}
+        groups.setdefault(_Names(**found), []).append(each)
+    rows = [_row(names, group) for names, group in groups.items()]
     return sorted(rows, key=lambda row: -((row.thinking or 0) + (row.output or 0)))
 
 
@@ -212,14 +232,12 @@ def _width(columns: Mapping[str, Iterable[str]]) -> int:
     return sum(max(map(len, column)) + 3 for column in lines) + 1
 
 
-def _row(
-    model: str | None, level: str | None, key: str | None, group: list[UsageTotal]
-) -> StatsRow:
+def _row(names: _Names, group: list[UsageTotal]) -> StatsRow:
     costs = _known_values(group, lambda each: each.cost)
     seconds = _known_values(group, lambda each: each.seconds)
     return StatsRow(
-        model,
-        level,
+        names.model,
+        names.level,
         turns=sum(each.turns for each in group),
         replies=sum(each.replies for each in group),
         input=_sum_known(*(each.input for each in group)),
@@ -230,7 +248,8 @@ def _row(
         priced=sum(each.priced for each in group),
         seconds=sum(seconds) if seconds else None,
         timed=sum(each.timed for each in group),
-        key=key,
+        key=names.key,
+        group=names.group,
     )
 
 

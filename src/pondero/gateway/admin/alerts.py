@@ -114,7 +114,8 @@ async def find_spent(
         if taken >= share * quota.most:
             found.append(Alert(id=nearly, kind="budget_nearly_used", text=text, **about))
         if taken >= quota.most or _has_refused(gateway, quota):
-            found.append(Alert(id=spent, kind="budget_used_up", text=text, **about))
+            rest = "" if taken >= quota.most else "; a request found no room in the rest"
+            found.append(Alert(id=spent, kind="budget_used_up", text=text + rest, **about))
     return found
 
 

@@ -72,6 +72,7 @@ def record_local(
     outcome: Outcome = "done",
     reason: str | None = None,
     id: str | None = None,
+    logs: bool = True,
 ) -> None:
     """Record an action of the user who runs this process."""
     audit.record(
@@ -83,15 +84,22 @@ def record_local(
         outcome=outcome,
         reason=reason,
         id=id,
+        logs=logs,
     )
 
 
 def record_reload(
-    audit: AuditLog, before: GatewayConfig, after: GatewayConfig, *, problem: str | None
+    audit: AuditLog,
+    before: GatewayConfig,
+    after: GatewayConfig,
+    *,
+    problem: str | None,
+    logs: bool = True,
 ) -> None:
     """Record that the configuration was read again, and what changed or why it was not taken.
 
-    All workers read it at once: their entries have one id, so that the database has one.
+    All workers read it at once: their entries have one id, so that the database has one. ``logs``:
+    without a ledger, the entry goes into the log.
     """
     change = find_changes(before, after)
     id = None
@@ -108,6 +116,7 @@ def record_reload(
         outcome="done" if problem is None else "rejected",
         reason=problem,
         id=id,
+        logs=logs,
     )
 
 

@@ -11,6 +11,7 @@ from msgspec.structs import FieldInfo, fields
 
 from ...canon import HttpRequest, Json
 from ...errors import BadParameter
+from ..config.endpoint_section import list_endpoints
 from ..config.model import LONGEST_KEY_NAME, GatewayKey, LevelRules
 from ..observability.audit_log import describe_key
 from ..quotas.quota import BILLION, Quota, Unit, find_quotas
@@ -79,8 +80,13 @@ KeySettings: Any = Annotated[
 
 KeyList: Any = defstruct(
     "KeyList",
-    [("keys", list[KeyView]), ("guarded", bool)],
-    namespace={"__doc__": "All keys; guarded: an admin key exists or people sign in."},
+    [("keys", list[KeyView]), ("guarded", bool), ("endpoints", list[str])],
+    namespace={
+        "__doc__": (
+            "All keys; guarded: an admin key exists or people sign in. endpoints: the names that "
+            "endpoints of a key can have."
+        )
+    },
     frozen=True,
 )
 
@@ -117,7 +123,7 @@ async def show_keys(gateway: GatewayContext, _call: AdminCall) -> Any:
     """Return all keys with their rules and quota use."""
     every = await gateway.keys.all()
     rows = [await _describe_key(gateway, key) for key in every]
-    return KeyList(rows, is_guarded(gateway.config, every))
+    return KeyList(rows, is_guarded(gateway.config, every), list(list_endpoints()))
 
 
 async def _describe_key(gateway: GatewayContext, key: GatewayKey) -> Any:

@@ -33,6 +33,7 @@ from ..observability.request_pages import (
     iter_csv,
     load_page,
     parse_cursor,
+    search_page,
 )
 from ..observability.request_row import Phase, RequestRow, load_requests, split_time
 from ..observability.time_range import find_span
@@ -110,7 +111,7 @@ async def list_requests(gateway: GatewayContext, call: AdminCall) -> RequestPage
         return RequestPage(requests=recent[:count])
     try:
         page = await read_ledger(
-            partial(load_page, gateway.ledger, wanted, before=before, count=count)
+            partial(search_page, gateway.ledger, wanted, before=before, count=count)
         )
     except StoreError as error:
         if before is not None:

@@ -49,9 +49,14 @@ def check_endpoints(rows: ConfigRows, key: GatewayKey, place: Place) -> None:
         raise rows.error((*place, "endpoints"), *problem)
 
 
+def list_endpoints() -> tuple[str, ...]:
+    """Return the names that ``endpoints`` of a key can have."""
+    return (*endpoint_names(), OTHER)
+
+
 def find_endpoint_problem(key: GatewayKey) -> tuple[str, str] | None:
     """Return what is wrong with ``endpoints`` of a key, and the cure; None if nothing is."""
-    known = (*endpoint_names(), OTHER)
+    known = list_endpoints()
     name = next((each for each in key.endpoints or () if each not in known), None)
     if name is None:
         return None

@@ -72,7 +72,7 @@ class AuditLog:
     """Records actions; ``write`` takes each entry, and must not wait."""
 
     def __init__(self, write: Callable[[AuditEntry], None] | None = None) -> None:
-        self._write = write or log_entry
+        self._write = write
         self._latest: deque[AuditEntry] = deque(maxlen=KEPT)
 
     def record(
@@ -87,11 +87,12 @@ class AuditLog:
         outcome: Outcome = "done",
         reason: str | None = None,
         id: str | None = None,
+        logs: bool = True,
     ) -> None:
         """Record an action; without an actor, that of an unknown client.
 
         A text names a key that is no actor. ``id``: of what several processes record, which is one
-        action.
+        action. ``logs``: without a ledger, write it to the log, unless another process does.
         """
         at = time()
         if isinstance(actor, str):
@@ -114,6 +115,10 @@ class AuditLog:
         )
         entry = _clean(entry)
         self._latest.append(entry)
+        if self._write is None:
+            if logs:
+                log_entry(entry)
+            return
         try:
             self._write(entry)
         except Exception:

@@ -16,7 +16,8 @@ from ...errors import StoreError
 from ..levels.level_rules import RULE
 from .ledger import round_dollars
 from .ledger_database import LedgerDatabase
-from .request_filter import RequestFilter, make_clause
+from .request_filter import Clause, RequestFilter, make_clause
+from .request_pages import find_ids
 from .request_row import level_bucket
 from .time_range import TimeRange, cut_range, find_span
 
@@ -33,6 +34,7 @@ _ROUNDED = (
     "WHEN {0} < 100000 THEN {0} / 100 * 100 ELSE {0} / 1000 * 1000 END"
 )
 _CHOICES = 2_000
+_RARE = 2_000  # requests that are found once and then counted by their ids
 
 Place = tuple[str, str | None]
 """A model and a route."""
@@ -187,7 +189,7 @@ def load_figures(
     time = find_range(database, span, wanted, now=now)
     if wanted.since is None and wanted.until is None:
         wanted = replace(wanted, since=time.since * 60)
-    rows = partial(_rows, database, wanted, stopped)
+    rows = partial(_rows, database, _make_clause(database, wanted, stopped), stopped)
     statuses = _load_statuses(rows)
     ends: Counter[str] = Counter()
     for each in statuses:
@@ -242,10 +244,19 @@ def load_choices(database: LedgerDatabase, span: str, *, now: float) -> FilterCh
     )
 
 
+def _make_clause(
+    database: LedgerDatabase, wanted: RequestFilter, stopped: Callable[[], bool]
+) -> Clause:
+    """Return the condition for rows; a search that finds few is done once, not in every query."""
+    ids = find_ids(database, wanted, most=_RARE, stopped=stopped) if wanted.search else None
+    if ids is None:
+        return make_clause(wanted)
+    return Clause(f"id IN ({', '.join('?' for _ in ids)})" if ids else "1 = 0", tuple(ids))
+
+
 def _rows(
-    database: LedgerDatabase, wanted: RequestFilter, stopped: Callable[[], bool], sql: str
+    database: LedgerDatabase, clause: Clause, stopped: Callable[[], bool], sql: str
 ) -> list[tuple[Any, ...]]:
-    clause = make_clause(wanted)
     sleep(_TURN)
     if stopped():
         raise StoreError("the figures are not wanted any more")

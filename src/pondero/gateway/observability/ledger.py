@@ -310,7 +310,7 @@ def _text(value: str, redactor: SecretRedactor) -> str:
 
 
 def load_usage(ledger: str, *, days: float | None = None) -> list[UsageTotal]:
-    """Return usage by key, model and level from the ledger that a configuration names."""
+    """Return usage by key, group, model and level from the ledger that a configuration names."""
     if ledger == "sqlite" and not (Path(data_folder()) / FILE).exists():
         return []  # reading must not create the file
     database = ledger_database(ledger)
@@ -323,7 +323,7 @@ def load_usage(ledger: str, *, days: float | None = None) -> list[UsageTotal]:
 
 
 def query_usage(database: LedgerDatabase, *, days: float | None = None) -> list[UsageTotal]:
-    """Return usage by key, model and level, in the last ``days`` or ever.
+    """Return usage by key, group, model and level, in the last ``days`` or ever.
 
     Also of answers that failed or whose client left: services charge for them.
     """
@@ -331,16 +331,16 @@ def query_usage(database: LedgerDatabase, *, days: float | None = None) -> list[
     rows = database.rows(
         "SELECT key, provider || ':' || model, sent, offline, count(*), sum(input), "
         "sum(coalesce(cache_read, 0) + coalesce(cache_write, 0)), sum(thinking), sum(output), "
-        "sum(cost), count(cost), sum(seconds) FROM pondero_receipts "
+        "sum(cost), count(cost), sum(seconds), key_group FROM pondero_receipts "
         "WHERE (ended = 'done' OR input IS NOT NULL) AND model IS NOT NULL AND minute >= ? "
-        "GROUP BY key, provider, model, sent, offline ORDER BY 1, 2, 3, 4",
+        "GROUP BY key, key_group, provider, model, sent, offline ORDER BY 1, 2, 3, 4",
         (since,),
     )
     return [_make_total(row) for row in rows]
 
 
 def _make_total(row: Sequence[Any]) -> UsageTotal:
-    key, model, level, offline, requests, *counts, cost, priced, seconds = row
+    key, model, level, offline, requests, *counts, cost, priced, seconds, group = row
     read, cached, thought, wrote = (None if count is None else int(count) for count in counts)
     return UsageTotal(
         model=model,
@@ -357,6 +357,7 @@ def _make_total(row: Sequence[Any]) -> UsageTotal:
         timed=requests,
         offline=bool(offline),
         key=key,
+        group=group,
     )
 
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from functools import cache
 from math import inf
 from pathlib import Path
-from threading import Lock, RLock
+from threading import Lock
 from time import monotonic
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -101,6 +101,7 @@ _MIGRATIONS: tuple[tuple[str, ...], ...] = (
 SCHEMA = Schema(_MIGRATIONS, "SELECT id FROM pondero_receipts LIMIT 1")
 
 _LOCK = 0x706F6E64  # of the advisory lock; any number that no other program uses
+_IDLE = 4  # connections to a file that are kept open for the next use
 READING = 3.0
 """Seconds for a query in PostgreSQL, with the wait for others: the console waits for it."""
 WRITING = 10.0
@@ -126,35 +127,57 @@ class LedgerDatabase(Protocol):
 
 
 class SqliteDatabase:
-    """A local file; several processes may write to it."""
+    """A local file; several processes may write to it.
+
+    Each use has a connection of its own, so that no use waits for a long query.
+    """
 
     def __init__(self, path: Path, schema: Schema | None = None) -> None:
         self._path = path
         self._schema = schema or SCHEMA
-        self._lock = RLock()
-        self._opened: Database | None = None
+        self._lock = Lock()
+        self._write_lock = Lock()
+        self._idle: list[Database] = []
+        self._closed = 0  # times
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""
-        return self._database().rows(sql, values)
+        with self._connection() as database:
+            return database.rows(sql, values)
 
     def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> int:
         """Run a statement for each row; return how many rows it changed."""
-        with self._database().transaction() as connection:
+        # SQLite lets writers of one process try again and again; here, each has its turn.
+        with (
+            self._write_lock,
+            self._connection() as database,
+            database.transaction() as connection,
+        ):
             return connection.executemany(sql, rows).rowcount
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file; a connection in use is closed after its use."""
         with self._lock:
-            if self._opened is not None:
-                self._opened.close()
-            self._opened = None
+            idle, self._idle = self._idle, []
+            self._closed += 1
+        for database in idle:
+            database.close()
 
-    def _database(self) -> Database:
+    @contextmanager
+    def _connection(self) -> Iterator[Database]:
         with self._lock:
-            if self._opened is None:
-                self._opened = Database(self._path, self._schema)
-            return self._opened
+            database = self._idle.pop() if self._idle else None
+            closed = self._closed
+        database = database or Database(self._path, self._schema)
+        try:
+            yield database
+        finally:
+            with self._lock:
+                keeps = closed == self._closed and len(self._idle) < _IDLE
+                if keeps:
+                    self._idle.append(database)
+            if not keeps:
+                database.close()
 
 
 class PostgresDatabase:
@@ -345,7 +368,8 @@ def _find_version(connection: Any, form: str) -> int:
 
 
 def _postgres_sql(sql: str) -> str:
-    return sql.replace("?", "%s")
+    # SQLite's LIKE takes small and capital Latin letters for the same.
+    return sql.replace("?", "%s").replace(" LIKE ", " ILIKE ")
 
 
 def ledger_database(ledger: str) -> LedgerDatabase | None:

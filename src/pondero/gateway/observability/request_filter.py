@@ -84,23 +84,24 @@ def _model_clause(model: str) -> Clause:
     return Clause("(provider = ? AND model = ?)", (provider, name))
 
 
-# Lines keep a word from matching across two names.
-_HAYSTACK = (
-    "lower(id || '\n' || key || '\n' || said || '\n' || coalesce(provider || ':' || model, '') "
-    "|| '\n' || coalesce(route, '') || '\n' || coalesce(why, '') || '\n' || adjustments "
-    "|| '\n' || coalesce(reason, '') || '\n' || coalesce(deployment, ''))"
+_SEARCHED = (
+    *("id", "key", "said", "provider || ':' || model", "route", "why", "adjustments", "reason"),
+    *("deployment", "key_group"),
 )
+# Joined texts would take twice the time: a hundred thousand rows are compared with each word.
+_HAS_WORD = " OR ".join(f"{text} LIKE ? ESCAPE '{_ESCAPE}'" for text in _SEARCHED)
 
 
 def _search_clause(search: str) -> Clause:
-    words = _split_words(search)
-    like = " AND ".join(f"{_HAYSTACK} LIKE ? ESCAPE '{_ESCAPE}'" for _ in words)
-    return Clause(f"({like})" if words else "1 = 1", tuple(map(_make_pattern, words)))
+    patterns = [_make_pattern(word) for word in _split_words(search)]
+    sql = " AND ".join(f"({_HAS_WORD})" for _ in patterns)
+    return Clause(sql or "1 = 1", tuple(each for each in patterns for _ in _SEARCHED))
 
 
 def _matches_search(row: RequestRow, search: str) -> bool:
     names = (row.id, row.key, row.requested_model, row.model, row.route, row.why)
-    said = (" ".join(row.adjustments), row.reason, row.deployment)
+    said = (" ".join(row.adjustments), row.reason, row.deployment, row.group)
+    # Lines keep a word from matching across two names.
     text = "\n".join(each or "" for each in (*names, *said))
     return all(word in _lower(text) for word in _split_words(search))
 

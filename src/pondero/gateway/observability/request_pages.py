@@ -1,33 +1,37 @@
 """Pages of requests, newest first, from the ledger; each begins where the one before ended.
 
-A page reads a limited number of rows, whatever the ledger has and however rare the wanted rows
-are: a page that found few says how far it looked, and the next continues from there.
+A page is read for a limited time, whatever the ledger has and however rare the wanted rows are: a
+page that found few says how far it looked, and the next continues from there.
 """
 
 import csv
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from io import StringIO
 from math import inf, isfinite
+from time import monotonic, sleep
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ...errors import BadParameter
 from .ledger import COLUMNS
 from .ledger_database import LedgerDatabase
-from .request_filter import RequestFilter, make_clause
+from .request_filter import Clause, RequestFilter, make_clause
 from .request_row import RequestRow, make_request_row
 
 PAGE = 50
 """Requests on a page."""
 SCANNED = 10_000
-"""Rows of the ledger that one page looks at."""
+"""Rows of the ledger that one query looks at: others get their turn after it."""
+_SEARCH = 0.5  # seconds in which a page that found few looks further
 _ORDER = "ORDER BY at DESC, id DESC"
 _LIST = ", ".join(COLUMNS)
 CSV_NAMES = RequestRow.__struct_fields__
 """The names of the columns in CSV."""
 _CSV_PAGE = 1_000
+_TURN = 0.001  # seconds between two queries: the writer gets its turn
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # spreadsheets run cells that begin with one
 
 
@@ -81,16 +85,64 @@ def load_page(
 ) -> RequestPage:
     """Return the newest requests before a place; raises StoreError."""
     edge = _find_edge(database, wanted, before, scanned) if wanted.is_selective else None
-    clause = make_clause(wanted)
-    place, places = _place(before, edge)
-    sql = f"SELECT {_LIST} FROM pondero_receipts WHERE {clause.sql}{place} {_ORDER} LIMIT ?"  # noqa: S608 - names are ours
-    found = database.rows(sql, (*clause.values, *places, count + 1))
+    clause = _make_clause(wanted, before, edge)
+    sql = f"SELECT {_LIST} FROM pondero_receipts WHERE {clause.sql} {_ORDER} LIMIT ?"  # noqa: S608 - names are ours
+    found = database.rows(sql, (*clause.values, count + 1))
     rows = [make_request_row(columns) for columns in found[:count]]
     if len(found) > count:
         return RequestPage(requests=rows, next=str(Cursor(rows[-1].at, rows[-1].id)))
     if edge is not None:
         return RequestPage(requests=rows, next=str(edge), searched=edge.at)
     return RequestPage(requests=rows)
+
+
+def search_page(
+    database: LedgerDatabase,
+    wanted: RequestFilter,
+    *,
+    before: Cursor | None = None,
+    count: int = PAGE,
+    seconds: float = _SEARCH,
+) -> RequestPage:
+    """Return the newest requests before a place, after a look at one part of the ledger or more.
+
+    Raises StoreError.
+    """
+    until = monotonic() + seconds
+    page = load_page(database, wanted, before=before, count=count)
+    found = page.requests
+    while page.searched is not None and page.next is not None and monotonic() < until:
+        sleep(_TURN)
+        place = parse_cursor(page.next)
+        page = load_page(database, wanted, before=place, count=count - len(found))
+        found += page.requests
+    return replace(page, requests=found)
+
+
+def find_ids(
+    database: LedgerDatabase,
+    wanted: RequestFilter,
+    *,
+    most: int,
+    stopped: Callable[[], bool] = bool,
+) -> list[str] | None:
+    """Return the ids of all wanted requests; None if there are more than ``most``, or if stopped.
+
+    Raises StoreError.
+    """
+    found: list[str] = []
+    before: Cursor | None = None
+    while not stopped():
+        edge = _find_edge(database, wanted, before, SCANNED)
+        clause = _make_clause(wanted, before, edge)
+        sql = f"SELECT id FROM pondero_receipts WHERE {clause.sql} {_ORDER} LIMIT ?"  # noqa: S608 - names are ours
+        values = (*clause.values, most + 1 - len(found))
+        found += (id for (id,) in database.rows(sql, values))
+        if edge is None or len(found) > most:
+            return found if len(found) <= most else None
+        before = edge
+        sleep(_TURN)
+    return None
 
 
 def find_request(database: LedgerDatabase, id: str) -> RequestRow | None:
@@ -103,21 +155,30 @@ def _find_edge(
     database: LedgerDatabase, wanted: RequestFilter, before: Cursor | None, scanned: int
 ) -> Cursor | None:
     """Return the last place that a page looks at; None if that is the ledger's end."""
-    clause = make_clause(RequestFilter(since=wanted.since, until=wanted.until))
-    place, places = _place(before, None)
-    sql = f"SELECT at, id FROM pondero_receipts WHERE {clause.sql}{place} {_ORDER} LIMIT 1 OFFSET ?"  # noqa: S608 - names are ours
-    found = database.rows(sql, (*clause.values, *places, scanned - 1))
+    span = RequestFilter(since=wanted.since, until=wanted.until)
+    clause = _make_clause(span, before, None)
+    sql = f"SELECT at, id FROM pondero_receipts WHERE {clause.sql} {_ORDER} LIMIT 1 OFFSET ?"  # noqa: S608 - names are ours
+    found = database.rows(sql, (*clause.values, scanned - 1))
     return next((Cursor(at, id) for at, id in found), None)
 
 
-def _place(before: Cursor | None, edge: Cursor | None) -> tuple[str, tuple[Any, ...]]:
-    """Return the condition for rows older than one place and not older than another."""
-    sql, values = "", []
+def _make_clause(wanted: RequestFilter, before: Cursor | None, edge: Cursor | None) -> Clause:
+    """Return the condition for wanted rows older than one place and not older than another.
+
+    Each end of the time is stated once: of two, SQLite may choose the one that is further away, and
+    read everything from there on.
+    """
+    if edge is not None:  # which is in the time span
+        wanted = replace(wanted, since=None)
+    if before is not None and wanted.until is not None and before.at <= wanted.until:
+        wanted = replace(wanted, until=None)
+    clause = make_clause(wanted)
+    sql, values = clause.sql, clause.values
     for cursor, sign in ((before, "<"), (edge, ">=")):
         if cursor is not None:
             sql += f" AND (at, id) {sign} (?, ?)"
-            values += [cursor.at, cursor.id]
-    return sql, tuple(values)
+            values += (cursor.at, cursor.id)
+    return Clause(sql, values)
 
 
 # -- CSV ------------------------------------------------------------------------------------------

@@ -111,7 +111,10 @@ def _serve_process(
     transport: AsyncTransport | None,
     observers: Sequence[Observer],
     shutdown: "_Shutdown",
+    *,
+    reports: bool = True,
 ) -> None:
+    """Serve in this process; ``reports``: it logs a reload, which a parent otherwise does."""
     with open_observers(config.server, config.alerts) as seen:
         told = (*observers, *seen.told)
         ledger = seen.ledger.database if seen.ledger is not None else None
@@ -131,7 +134,7 @@ def _serve_process(
             audit=AuditLog(seen.ledger.note_audit if seen.ledger is not None else None),
         )
         if hasattr(signal, "SIGHUP"):
-            signal.signal(signal.SIGHUP, lambda *_: _reload(gateway))
+            signal.signal(signal.SIGHUP, lambda *_: _reload(gateway, reports=reports))
             unblock_signals({signal.SIGHUP})
         server = _make_server(gateway, seen)
         shutdown.attach(server)
@@ -183,17 +186,20 @@ class _Shutdown:
         os._exit(1)
 
 
-def _reload(gateway: GatewayContext) -> None:
-    """Reload the configuration; an invalid one is logged and the old one stays."""
+def _reload(gateway: GatewayContext, *, reports: bool) -> None:
+    """Reload the configuration; an invalid one changes nothing."""
     forget()
     old = gateway.config
     new, problem = _load_newest(old, gateway.transport)
-    if new is not old:
+    if problem is None:
         gateway.reconfigure(new)
-        LOG.info("the configuration was read again")
+    if reports:
+        _report_reload(problem)
     # In a thread: the signal may have come while this one holds the lock of the journal.
     Thread(
-        target=record_reload, args=(gateway.audit, old, new), kwargs={"problem": problem}
+        target=record_reload,
+        args=(gateway.audit, old, new),
+        kwargs={"problem": problem, "logs": reports},
     ).start()
 
 
@@ -206,9 +212,15 @@ def _load_newest(
         new = reload_config(config, load_catalog(), offline=offline)
         check_start(new, Routing(new, load_catalog()), offline=offline)
     except PonderoError as error:
-        LOG.error("the configuration stays as it was: %s", error)  # noqa: TRY400 - no traceback
         return config, str(error)
     return new, None
+
+
+def _report_reload(problem: str | None) -> None:
+    if problem is None:
+        LOG.info("the configuration was read again")
+    else:
+        LOG.error("the configuration stays as it was: %s", problem)
 
 
 def _is_offline(transport: AsyncTransport | None) -> bool:
@@ -225,13 +237,25 @@ def _run_workers(
     from ..observability.metrics import forget as forget_process  # noqa: PLC0415 - an extra
 
     patience = config.server.drain_seconds + FORCED
+    newest = config  # of a worker that is started later
 
-    def work(*, changed: bool) -> None:
-        shutdown = _Shutdown(patience)
-        newest = _load_newest(config, transport)[0] if changed else config
-        _serve_process(newest, bound, transport, observers, shutdown)
+    def work() -> None:
+        _serve_process(newest, bound, transport, observers, _Shutdown(patience), reports=False)
 
-    Workers(config.server.workers, work, forget_process, patience=patience + _KILLED).run()
+    def reload() -> None:
+        """Check the file that the workers read too, and report it once for all of them."""
+        nonlocal newest
+        forget()
+        old = newest
+        newest, problem = _load_newest(old, transport)
+        _report_reload(problem)
+        if config.server.ledger == "off":  # or else the ledger has the workers' entries, as one
+            record_reload(AuditLog(), old, newest, problem=problem)
+
+    workers = Workers(
+        config.server.workers, work, forget_process, reload, patience=patience + _KILLED
+    )
+    workers.run()
 
 
 def _make_transport() -> AsyncTransport:

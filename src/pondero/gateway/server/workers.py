@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from threading import Thread
 from time import monotonic, sleep
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
 from ...errors import BadParameter
 
@@ -32,16 +32,10 @@ def unblock_signals(names: Iterable[signal.Signals]) -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, names)
 
 
-class WorkerBody(Protocol):
-    """The work of one process, begun with signals blocked; ``changed``: SIGHUP came before."""
-
-    def __call__(self, *, changed: bool) -> None:
-        """Run until told to end."""
-        ...
-
-
 class Workers:
-    """Runs ``count`` processes; ``gone`` is called with the id of each that ends.
+    """Runs ``count`` processes of ``work``, which begins with signals blocked.
+
+    ``gone`` is called with the id of each that ends, ``reload`` after SIGHUP was passed on.
 
     A worker that still runs ``patience`` seconds after the signal to end is killed. Workers whose
     parent is killed end by themselves: a pipe, of which only the parent holds the end to write to,
@@ -49,13 +43,20 @@ class Workers:
     """
 
     def __init__(
-        self, count: int, work: WorkerBody, gone: Callable[[int], None], *, patience: float
+        self,
+        count: int,
+        work: Callable[[], None],
+        gone: Callable[[int], None],
+        reload: Callable[[], None],
+        *,
+        patience: float,
     ) -> None:
         if not hasattr(os, "fork"):
             raise BadParameter("several workers need fork, which this system lacks; use one")
         self._count = count
         self._work = work
         self._gone = gone
+        self._reload = reload
         self._patience = patience
         self._children: set[int] = set()
         self._heard: set[int] = set()
@@ -101,7 +102,7 @@ class Workers:
             reading, writing = self._parent_lives
             os.close(writing)
             Thread(target=_end_with_parent, args=(reading,), daemon=True).start()
-            self._work(changed=bool(self._heard & _AGAIN))
+            self._work()
             status = 0
         finally:
             os._exit(status)
@@ -111,6 +112,8 @@ class Workers:
             signal.setitimer(signal.ITIMER_REAL, self._patience)
         self._heard.add(number)
         self._send(number)
+        if number in _AGAIN:
+            self._reload()
 
     def _kill(self, _number: int, _frame: Any) -> None:
         self._send(signal.SIGKILL)

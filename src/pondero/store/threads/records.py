@@ -107,7 +107,7 @@ class UsageTotal(Struct, frozen=True):
     """The usage of one model at one level, of services or ``offline``.
 
     ``priced`` and ``timed``: how many replies have a known cost and duration. ``key``: the gateway
-    key, None for threads.
+    key, None for threads. ``group``: the group that the key was in.
     """
 
     model: str
@@ -124,3 +124,4 @@ class UsageTotal(Struct, frozen=True):
     timed: int
     offline: bool = False
     key: str | None = None
+    group: str | None = None

@@ -3,7 +3,7 @@
 import { Follower } from "./api.js";
 import { openAudit } from "./audit.js";
 import { openDial } from "./dial.js";
-import { clock } from "./elements.js";
+import { attempt, clock } from "./elements.js";
 import { openKeys } from "./keys.js";
 import { addLive, focusSearch, openRequests, startRequests } from "./requests.js";
 import { openWho } from "./who.js";
@@ -23,15 +23,10 @@ async function show() {
     else link.removeAttribute("aria-current");
   }
   document.title = `${TITLES[shown]} · pondero`;
-  const trouble = document.getElementById("trouble");
-  try {
+  await attempt(async () => {
     await openWho();
     await PAGES[shown](query ?? "");
-    trouble.hidden = true;
-  } catch (error) {
-    trouble.textContent = error.message;
-    trouble.hidden = !lost.hidden; // the banner says it already
-  }
+  });
 }
 
 function onState(state) {

@@ -57,13 +57,13 @@ function draw({ request, phases, adjustments }) {
     section("Tokens and cost", facts([
       ["input", number(request.input)], ["from the cache", request.cached === null ? null : number(request.cached)],
       ["written to the cache", request.cache_write === null ? null : number(request.cache_write)],
-      ["thinking", number(request.thinking)], ["answer", number(request.answer)],
+      ["thinking", number(request.thinking)], ["answer", number(request.answer)], ["units", request.units],
       ["cost", formatCost(request.cost) + (request.offline && request.cost !== null ? " (emulated: what the real model would have cost)" : "")],
       ["counted by", request.estimated ? "the gateway in part, because the service did not report all" : request.tries ? "the service" : null],
     ])),
     section("Request", facts([
       ["key", request.key || "none"], ["group", request.group], ["requested model", request.requested_model], ["answered by", request.model],
-      ["route", request.route], ["deployment", request.deployment], ["purpose", request.purpose], ["client API", request.client_api],
+      ["route", request.route], ["deployment", request.deployment], ["purpose", request.purpose], ["endpoint", request.endpoint], ["client API", request.client_api],
       ["path", PATHS[request.path] ?? request.path], ["finish", request.finish],
     ])),
     el("p", { class: "none" }, "The gateway records no prompts and no answers."));

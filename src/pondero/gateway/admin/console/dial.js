@@ -9,6 +9,7 @@ const holder = document.getElementById("dial-key");
 const where = document.getElementById("dial-where");
 const sheets = { body: document.getElementById("dial-body"), plan: document.getElementById("dial-plan") };
 const RADIUS = 92;
+const RULES = { cap: "maximum level", floor: "minimum level", force: "fixed level", default: "default level" };
 let turn = 0;
 
 export async function openDial() {
@@ -54,8 +55,8 @@ function show(found, requested) {
   const { plan } = found;
   gauge(requested, plan.level);
   const sent = plan.budget === null ? (plan.level ?? "nothing") : `${plan.level ?? ""} ${compact(plan.budget)} tokens`.trim();
-  const facts = [["asked", requested], ["sent", sent]];
-  if (found.rule) facts.push(["rule", `${found.rule} of the ${holder.value ? "key or the route" : "route"}`]);
+  const facts = [["requested", requested], ["sent", sent]];
+  if (found.rule) facts.push(["rule", `${RULES[found.rule] ?? found.rule} of the ${holder.value ? "key or the route" : "route"}`]);
   for (const note of plan.adjustments) facts.push([note.code.replaceAll("_", " "), note.why]);
   facts.push(["facts", `${plan.facts.source}; checked ${plan.facts.checked ?? "never"}`]);
   if (!found.served) facts.push(["note", "this gateway does not serve this model, so its rules do not apply"]);

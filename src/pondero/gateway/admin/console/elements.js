@@ -26,6 +26,18 @@ function fill(element, attributes, children) {
   return element;
 }
 
+/** Do something, and show at the top of the page why it failed. */
+export async function attempt(act) {
+  const trouble = document.getElementById("trouble");
+  try {
+    await act();
+    trouble.hidden = true;
+  } catch (error) {
+    trouble.textContent = error.message;
+    trouble.hidden = !document.getElementById("lost").hidden; // the banner says it already
+  }
+}
+
 /** Return words for a screen reader only. */
 export const unseen = (text) => el("span", { class: "unseen" }, text);
 

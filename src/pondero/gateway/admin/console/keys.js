@@ -1,24 +1,26 @@
 // The keys page: lists keys and groups with their rules and quotas, and creates, changes, blocks and removes them.
 
 import { ask } from "./api.js";
-import { LEVELS, compact, el, formatCost } from "./elements.js";
+import { LEVELS, attempt, compact, el, formatCost } from "./elements.js";
 import { mayChange } from "./who.js";
 
 const form = document.getElementById("make");
+const reach = document.getElementById("make-endpoints");
 const wrong = document.getElementById("make-wrong");
 const CHECKS = ["admin", "metrics", "account_state"];
 const WORDS = { requests: "requests", tokens: "tokens", thinking_tokens: "thinking tokens", money: "dollars" };
 
 export async function openKeys() {
-  const [{ keys, guarded }, { groups }] = await Promise.all([ask("keys"), ask("groups")]);
+  const [{ keys, guarded, endpoints }, { groups }] = await Promise.all([ask("keys"), ask("groups")]);
   drawGroups(groups);
-  form.hidden = !mayChange();
+  offerEndpoints(endpoints);
+  form.hidden = document.getElementById("make-go").hidden = !mayChange();
   document.getElementById("keys-note").textContent = !mayChange()
     ? "You are a viewer: you see the keys, and change nothing."
     : guarded
     ? "Only people who are signed in see this page."
     : "Anyone who can reach this machine can see this page. Create an admin key to restrict it.";
-  document.getElementById("keys").replaceChildren(
+  document.getElementById("key-list").replaceChildren(
     ...keys.map(keyCard),
     ...(keys.length ? [] : [el("li", { class: "none" }, el("strong", {}, "No keys yet: every local client can send requests."), " Once you create a key, every client needs one.")]),
   );
@@ -32,6 +34,14 @@ function drawGroups(groups) {
     if (![...form.elements.group.options].some((each) => each.value === name)) form.elements.group.append(el("option", {}, name));
   }
 }
+
+/** Offer the names of endpoints; a form that is being filled in keeps its choice. */
+function offerEndpoints(names) {
+  if (reach.querySelector("input")) return;
+  reach.append(...names.map((name) => el("label", { class: "check" }, el("input", { type: "checkbox", name: "endpoints", value: name }), ` ${name}`)));
+}
+
+const drawReach = () => (reach.hidden = form.elements.reach.value !== "some");
 
 function groupCard(group) {
   return el("li", { class: "card", "data-group": group.name },
@@ -54,6 +64,7 @@ function keyCard(key) {
     el("dl", { class: "facts" },
       ...(key.group ? fact("group", key.group) : []),
       ...fact("models", key.models.length ? key.models.join(", ") : "all"),
+      ...(key.endpoints ? fact("other endpoints", key.endpoints.join(", ") || "none") : []),
       ...fact("level rules", formatRules(key.thinking)),
       ...(key.expires ? fact(hasExpired(key) ? "expired" : "expires", formatTime(key.expires)) : []),
       ...fact("from", key.made_here ? "this console, or the admin API" : "gateway.toml")),
@@ -63,7 +74,7 @@ function keyCard(key) {
 const hasExpired = (key) => Boolean(key.expires) && new Date(key.expires) <= new Date();
 // In UTC, like a time without an offset in gateway.toml.
 const formatTime = (time) => `${new Date(time).toISOString().slice(0, 16).replace("T", " ")} UTC`;
-const fact = (name, value) => [el("dt", {}, name), el("dd", {}, value)];
+const fact = (name, value) => [el("div", {}, el("dt", {}, name), " ", el("dd", {}, value))];
 
 function formatRules(rules) {
   const words = [["force", "always "], ["default", "default level "], ["floor", "minimum level "], ["cap", "maximum level "]];
@@ -86,7 +97,7 @@ function quotaLine(bound) {
 // -- changes --------------------------------------------------------------------------------------
 
 async function block(key) {
-  await attempt(() => ask(`keys/${encodeURIComponent(key.name)}`, { method: "PATCH", body: { blocked: !key.blocked } }));
+  await change(() => ask(`keys/${encodeURIComponent(key.name)}`, { method: "PATCH", body: { blocked: !key.blocked } }));
 }
 
 async function remove(key) {
@@ -95,18 +106,11 @@ async function remove(key) {
   sure.returnValue = "no";
   sure.showModal();
   await new Promise((done) => sure.addEventListener("close", done, { once: true }));
-  if (sure.returnValue === "yes") await attempt(() => ask(`keys/${encodeURIComponent(key.name)}`, { method: "DELETE" }));
+  if (sure.returnValue === "yes") await change(() => ask(`keys/${encodeURIComponent(key.name)}`, { method: "DELETE" }));
 }
 
-async function attempt(act) {
-  const trouble = document.getElementById("trouble");
-  try {
-    await act();
-    trouble.hidden = true;
-  } catch (error) {
-    trouble.textContent = error.message;
-    trouble.hidden = false;
-  }
+async function change(act) {
+  await attempt(act);
   await openKeys();
 }
 
@@ -125,6 +129,9 @@ function edit(key) {
   };
   for (const [name, value] of Object.entries(values)) if (value) setField(elements[name], String(value));
   for (const name of CHECKS) elements[name].checked = key[name];
+  elements.reach.value = key.endpoints === null ? "" : key.endpoints.length ? "some" : "none";
+  for (const each of reach.querySelectorAll("input")) each.checked = key.endpoints?.includes(each.value) ?? false;
+  drawReach();
   expiry = elements.expires.value;
   elements.name.readOnly = true;
   document.getElementById("make-title").textContent = `Edit the key ${key.name}`;
@@ -139,6 +146,15 @@ function setField(field, value) {
   if (field.options && ![...field.options].some((each) => each.value === value)) field.append(el("option", {}, value));
   field.value = value;
 }
+
+/** Close the form of a key, and return to the key. */
+function leave() {
+  const name = edited;
+  cancel();
+  findCard(name)?.querySelector("button")?.focus();
+}
+
+const findCard = (name) => [...document.querySelectorAll("#key-list > li")].find((each) => each.dataset.key === name);
 
 function cancel() {
   edited = null;
@@ -158,6 +174,7 @@ function readForm() {
   return {
     group: values.group || null,
     models: values.models.split(/[\s,]+/).filter(Boolean),
+    endpoints: values.reach ? [...reach.querySelectorAll(":checked")].filter(() => values.reach === "some").map((each) => each.value) : null,
     thinking: Object.fromEntries(["default", "floor", "cap", "force"].map((name) => [name, values[name] || null])),
     limit: some({ requests: whole("requests"), tokens: whole("limit_tokens") }, values.limit_per),
     budget: some({ cost: whole("cost"), tokens: whole("tokens"), thinking_tokens: whole("thinking_tokens") }, values.per),
@@ -174,22 +191,30 @@ form.addEventListener("submit", async (event) => {
       const body = readForm();
       if (form.elements.expires.value === expiry) delete body.expires;
       await ask(`keys/${encodeURIComponent(edited)}`, { method: "PATCH", body });
-      cancel();
+      await openKeys();
+      leave();
     } else {
       const { name, key } = await ask("keys", { method: "POST", body: { name: form.elements.name.value, ...readForm() } });
       form.reset();
       await showKey(name, key);
+      await openKeys();
     }
-    await openKeys();
   } catch (error) {
     wrong.textContent = error.message;
     wrong.hidden = false;
   }
 });
 form.addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && edited !== null) cancel();
+  if (event.key === "Escape" && edited !== null) leave();
 });
-document.getElementById("make-cancel").addEventListener("click", cancel);
+form.addEventListener("reset", () => setTimeout(drawReach)); // after the fields have changed
+form.elements.reach.addEventListener("change", drawReach);
+document.getElementById("make-cancel").addEventListener("click", leave);
+document.getElementById("make-go").addEventListener("click", () => {
+  cancel();
+  form.scrollIntoView();
+  form.elements.name.focus();
+});
 
 async function showKey(name, key) {
   const dialog = document.getElementById("made");

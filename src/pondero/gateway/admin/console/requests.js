@@ -2,7 +2,7 @@
 
 import { ask, download } from "./api.js";
 import { drawBalance, startBalance } from "./balance.js";
-import { el } from "./elements.js";
+import { attempt, el } from "./elements.js";
 import { isFiltered, offer, readAddress, readQuery, setTime, startFilters } from "./filters.js";
 import { addRows, openTable } from "./table.js";
 import { drawTotals } from "./totals.js";
@@ -38,6 +38,7 @@ export async function openRequests(query) {
 /** Show what the filters want. */
 async function refresh() {
   follower.follow(readQuery().toString());
+  reading?.abort(); // the table comes first
   await openTable(); // before the figures, which may take the database seconds
   await Promise.all([look(), lookForAlerts()]);
   if (!isFiltered() && !document.getElementById("empty").hidden) await drawExample();
@@ -111,17 +112,6 @@ async function drawExample() {
 
 /** Return a text as one word of a shell. */
 const quote = (text) => `'${text.replaceAll("'", "'\\''")}'`;
-
-async function attempt(act) {
-  const trouble = document.getElementById("trouble");
-  try {
-    await act();
-    trouble.hidden = true;
-  } catch (error) {
-    trouble.textContent = error.message;
-    trouble.hidden = false;
-  }
-}
 
 for (const radio of document.querySelectorAll("input[name=span]")) radio.addEventListener("change", () => attempt(look));
 document.getElementById("export").addEventListener("click", (event) => attempt(async () => {

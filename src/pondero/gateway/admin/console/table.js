@@ -2,16 +2,17 @@
 
 import { ask } from "./api.js";
 import { openDetail } from "./detail.js";
-import { el, formatCost, ladder, number, seconds, shortTime, tokens, unseen } from "./elements.js";
+import { attempt, el, formatCost, ladder, number, seconds, shortTime, tokens, unseen } from "./elements.js";
 import { endWord, isFiltered, readQuery } from "./filters.js";
 
 const PAGE = 50;
-const ROUNDS = 200; // questions in a row for one page of rare requests
+const SEARCH = 3000; // milliseconds after which a search for rare requests waits to be told to continue
 const body = document.getElementById("rows");
 const pause = document.getElementById("pause");
 const place = document.getElementById("place");
 const older = document.getElementById("older");
 const newer = document.getElementById("newer");
+const further = document.getElementById("further");
 let rows = new Map();
 let cursors = [null]; // where each page begins, up to the one that is shown
 let next = null;
@@ -19,6 +20,8 @@ let waiting = 0;
 let paused = false;
 let turn = 0;
 let problem = null; // why older requests are missing
+let searched = null; // the time of the oldest request that was looked at, if there are others
+let searching = false;
 
 /** Show the newest requests that the filters want. */
 export async function openTable() {
@@ -52,26 +55,40 @@ export function addRows(ended) {
 // A page ends with its last row: `Cursor` of the admin API.
 const cursorOf = (row) => `${row.at}_${row.id}`;
 
-async function load() {
+const load = () => search(cursors.at(-1), true);
+
+/** Add requests from a place on until the page is full; `replaces`: in place of those shown. */
+async function search(from, replaces) {
   const mine = ++turn;
-  const found = [];
-  next = cursors.at(-1);
-  for (let round = 0; round < ROUNDS; round += 1) {
-    const query = readQuery();
-    query.set("count", String(PAGE - found.length));
-    if (next) query.set("before", next);
-    const page = await ask(`requests?${query}`);
-    if (mine !== turn) return; // other filters meanwhile
-    if (page.problem && isFiltered()) throw new Error(page.problem);
-    problem = page.problem;
-    found.push(...page.requests);
-    next = page.next;
-    if (found.length >= PAGE || !next) break;
-    place.textContent = `Searching: ${shortTime(page.searched)} …`;
+  const until = performance.now() + SEARCH;
+  next = from;
+  searching = true;
+  try {
+    for (let clears = replaces; searching; clears = false) {
+      const query = readQuery();
+      query.set("count", String(clears ? PAGE : PAGE - rows.size));
+      if (next) query.set("before", next);
+      const page = await ask(`requests?${query}`);
+      if (mine !== turn) return; // other filters meanwhile
+      if (page.problem && isFiltered()) throw new Error(page.problem);
+      if (clears) rows = new Map();
+      if (clears) body.replaceChildren();
+      add(page);
+      searching = searched !== null && performance.now() < until;
+      drawState();
+    }
+  } finally {
+    if (mine === turn) searching = false;
   }
-  rows = new Map(found.map((row) => [row.id, row]));
-  body.replaceChildren(...found.map((row) => rowOf(row, false)));
-  drawState();
+}
+
+function add(page) {
+  for (const row of page.requests.filter((each) => !rows.has(each.id))) {
+    rows.set(row.id, row);
+    body.append(rowOf(row, false));
+  }
+  ({ problem, next } = page);
+  searched = next && rows.size < PAGE ? page.searched : null;
 }
 
 function drawState() {
@@ -80,15 +97,24 @@ function drawState() {
   const isNew = none && !isFiltered() && waiting === 0 && !problem;
   document.getElementById("empty").hidden = !isNew;
   document.getElementById("page-requests").classList.toggle("new", isNew);
-  document.getElementById("no-match").hidden = !none || !isFiltered();
-  const first = (cursors.length - 1) * PAGE;
-  if (problem) place.textContent = `Older requests are missing: ${problem}`;
-  else place.textContent = none ? "" : `${number(first + 1)}–${number(first + body.childElementCount)}${next ? "" : ", the oldest"}`;
-  older.disabled = !next;
+  document.getElementById("no-match").hidden = !none || !isFiltered() || searched !== null;
+  drawPlace(none);
+  if (document.activeElement === further && (searching || searched === null)) (older.disabled ? newer : older).focus();
+  further.hidden = searching || searched === null;
+  older.disabled = !next || searched !== null;
   newer.disabled = cursors.length === 1;
-  document.getElementById("pager").hidden = none && cursors.length === 1 && !problem;
+  document.getElementById("pager").hidden = none && cursors.length === 1 && !problem && searched === null;
   if (!body.querySelector("[tabindex='0']")) body.firstElementChild?.setAttribute("tabindex", "0");
   drawPause();
+}
+
+function drawPlace(none) {
+  const first = (cursors.length - 1) * PAGE;
+  const shown = none ? "" : `${number(first + 1)}–${number(first + body.childElementCount)}`;
+  if (problem) place.textContent = `Older requests are missing: ${problem}`;
+  else if (searching) place.textContent = `Searching: ${shortTime(searched)} …`;
+  else if (searched !== null) place.textContent = `${shown || "No match"} since ${shortTime(searched)}`;
+  else place.textContent = shown && !next ? `${shown}, the oldest` : shown;
 }
 
 function drawPause() {
@@ -142,6 +168,7 @@ function levelOf(row, bad) {
 // -- pages and keys -------------------------------------------------------------------------------
 
 async function go(step) {
+  if (step > 0 && searched !== null) return goFurther();
   if (step > 0 ? !next : cursors.length === 1) return;
   if (step > 0) cursors.push(next);
   else cursors.pop();
@@ -150,6 +177,11 @@ async function go(step) {
   if (had) focus(body.firstElementChild);
   if (cursors.length === 1) waiting = 0;
   drawState();
+}
+
+/** Search older requests for those that this page has room for. */
+async function goFurther() {
+  if (!searching) await search(next, false);
 }
 
 function focus(row) {
@@ -183,8 +215,8 @@ body.addEventListener("keydown", (event) => {
     ArrowUp: () => focus(row.previousElementSibling),
     Home: () => focus(body.firstElementChild),
     End: () => focus(body.lastElementChild),
-    PageDown: () => go(1),
-    PageUp: () => go(-1),
+    PageDown: () => attempt(() => go(1)),
+    PageUp: () => attempt(() => go(-1)),
     Enter: () => open(row),
     " ": () => open(row),
   }[event.key];
@@ -192,11 +224,12 @@ body.addEventListener("keydown", (event) => {
   event.preventDefault();
   act();
 });
-older.addEventListener("click", () => go(1));
-newer.addEventListener("click", () => go(-1));
+older.addEventListener("click", () => attempt(() => go(1)));
+newer.addEventListener("click", () => attempt(() => go(-1)));
+further.addEventListener("click", () => attempt(goFurther));
 pause.addEventListener("click", () => {
   const shows = !paused && cursors.length > 1 && waiting;
   paused = shows ? false : !paused;
-  if (!paused) openTable().catch(() => {});
+  if (!paused) attempt(openTable);
   drawPause();
 });

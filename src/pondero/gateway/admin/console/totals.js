@@ -143,7 +143,7 @@ function drawRules({ bites }) {
 
 function drawPurposes({ purposes }) {
   fillList("purposes", purposes.map((each) => el("li", { title: `${compact(each.thinking)} thinking, ${compact(each.answer)} answer, ${formatCost(each.cost)}` },
-    choice("purpose", each.purpose), el("span", {}, compact(each.requests)))), "No requests in this time span.");
+    choice("purpose", each.purpose), el("span", {}, compact(each.requests)))), "No request has a known purpose.");
 }
 
 function drawWatch({ watch }) {
