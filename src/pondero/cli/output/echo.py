@@ -8,7 +8,7 @@ import click
 if TYPE_CHECKING:
     from .line_wrap import LineWrap
 
-_USUAL = 80  # columns of a usual terminal
+USUAL_WIDTH = 80  # columns of a usual terminal
 
 
 class StyledText(NamedTuple):
@@ -42,7 +42,7 @@ def say(text: str) -> None:
         import shutil
         from textwrap import fill
 
-        text = fill(text, shutil.get_terminal_size().columns or _USUAL, break_on_hyphens=False)
+        text = fill(text, shutil.get_terminal_size().columns or USUAL_WIDTH, break_on_hyphens=False)
     echo(style_text(text, fg="yellow"), err=True)
 
 
@@ -53,7 +53,7 @@ def narrow() -> int | None:
     if sys.stdout is None or not sys.stdout.isatty():
         return None
     columns = shutil.get_terminal_size().columns
-    return columns if columns < _USUAL else None
+    return columns if columns < USUAL_WIDTH else None
 
 
 def _render(piece: str | StyledText, *, coloured: bool, exact: bool) -> str:
@@ -119,6 +119,6 @@ def _width_of(stream: TextIO) -> int:
     try:
         said = int(os.environ.get("COLUMNS") or 0)
         # A terminal of a serial line or a script may say that it has no columns.
-        return said or os.get_terminal_size(stream.fileno()).columns or _USUAL
+        return said or os.get_terminal_size(stream.fileno()).columns or USUAL_WIDTH
     except (OSError, ValueError):
-        return _USUAL
+        return USUAL_WIDTH
