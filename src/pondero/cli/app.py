@@ -168,7 +168,7 @@ def _without_secrets(text: str) -> str:
 
 
 def _drop_output() -> None:
-    """Drop what a full disk cannot take, else the interpreter reports it again and exits with 120."""
+    """Drop what a full disk cannot take, which the interpreter would report again at exit."""
     try:
         sys.stdout.flush()
     except OSError:
