@@ -62,10 +62,13 @@ def accounts() -> str:
     parts = []
     for topic in ACCOUNTS:
         rows = [
-            (f"`{row['provider']}`", _REFEREE["_code"](row["text"]), str(row["status"]))
+            (
+                *(f"`{row['provider']}`", _REFEREE["_code"](row["text"])),
+                *(str(row["status"]), f"`{row['kind']}`" if row["kind"] else ""),
+            )
             for row in topic["says"]
         ]
-        table = _REFEREE["_table"](("provider", "the service says", "status"), rows)
+        table = _REFEREE["_table"](("provider", "the service says", "status", "type"), rows)
         parts.append(f"**{topic['title']}** (`{topic['error']}`)**.** {topic['do']}\n\n{table}")
     return "\n\n".join(parts)
 
