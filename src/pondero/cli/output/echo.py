@@ -29,11 +29,16 @@ def echo(
     """Print pieces, control characters visible; ``exact``: as they are, if not on a terminal."""
     stream = sys.stderr if err else sys.stdout
     on_screen = stream is not None and stream.isatty()
-    coloured = on_screen if (said := _color_setting()) is None else said
+    coloured = has_styles(on_screen=on_screen)
     line = "".join(
         _render(piece, coloured=coloured, exact=exact and not on_screen) for piece in pieces
     )
     click.echo(line, err=err, nl=nl, color=True)  # click would take colours out of each piece alone
+
+
+def has_styles(*, on_screen: bool) -> bool:
+    """Return whether colours and dim text are printed: on a terminal, unless NO_COLOR is set."""
+    return on_screen if (said := _color_setting()) is None else said
 
 
 def say(text: str) -> None:
