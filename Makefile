@@ -44,14 +44,15 @@ help: ## list these targets
 $(CORE): pyproject.toml requirements.lock
 	@"$(PYTHON)" -c '$(NEW_ENOUGH)' 2>/dev/null || { \
 	echo "pondero needs Python 3.11 or newer; found $(or $(PYTHON),none); try: make PYTHON=/path/to/python" >&2; exit 1; }
+	@echo "Installing pondero into $(VENV); this takes up to a minute."
 ifeq ($(UV),)
-	{ { test -e $@ || test -e $(READY); } && $(BIN)/python -m pip --version >/dev/null 2>&1; } || "$(PYTHON)" -m venv --clear $(VENV)
-	$(BIN)/python tools/core_lock.py > $(VENV)/core.lock
+	@{ { test -e $@ || test -e $(READY); } && $(BIN)/python -m pip --version >/dev/null 2>&1; } || "$(PYTHON)" -m venv --clear $(VENV)
+	@$(BIN)/python tools/core_lock.py > $(VENV)/core.lock
 	$(PIP) --require-hashes -r $(VENV)/core.lock
 	$(PIP) --no-deps --no-build-isolation -e .
 else
-	{ test -e $@ || test -e $(READY); } || UV_VENV_CLEAR=1 "$(UV)" venv --quiet --python "$(PYTHON)" $(VENV)
-	$(BIN)/python tools/core_lock.py > $(VENV)/core.lock
+	@{ test -e $@ || test -e $(READY); } || UV_VENV_CLEAR=1 "$(UV)" venv --quiet --python "$(PYTHON)" $(VENV)
+	@$(BIN)/python tools/core_lock.py > $(VENV)/core.lock
 	"$(UV)" pip install --quiet --python $(BIN)/python --require-hashes -r $(VENV)/core.lock
 	"$(UV)" pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
 endif

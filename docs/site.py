@@ -19,6 +19,9 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGES = {"contributing.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md"}
 """Pages of the site by their source files."""
 
+BOOSTS = {"troubleshooting.md": 12, "referee.md": 0.5}
+"""How high the site's search ranks pages: the text of an error leads to what to do about it."""
+
 _LOG = logging.getLogger("mkdocs.hooks.site")
 _CODE = re.compile(r"(^```.*?^```$|`[^`\n]*`)", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"\]\((?![a-z]+:|#)([^)\s#]+)(#[^)\s]*)?\)")
@@ -42,7 +45,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(text: str, page: Page, config: MkDocsConfig, **_: object) -> str:
-    """Make links to files outside docs/ work on the site."""
+    """Make links to files outside docs/ work on the site, and rank a page in its search."""
+    if (boost := BOOSTS.get(page.file.src_uri)) is not None:
+        page.meta["search"] = {"boost": boost}
     return relinked(text, page.file.src_uri, config.repo_url or "")
 
 

@@ -14,7 +14,9 @@ from typing import NamedTuple
 from pondero.dialects.rejections import Rule, load_rules
 
 ROOT = Path(__file__).resolve().parent
-TOPICS = tomllib.loads((ROOT / "troubleshooting.toml").read_text("utf-8"))["topic"]
+_WRITTEN = tomllib.loads((ROOT / "troubleshooting.toml").read_text("utf-8"))
+TOPICS = _WRITTEN["topic"]
+ACCOUNTS = _WRITTEN["account"]
 _REFEREE = runpy.run_path(str(ROOT / "referee.py"))
 _CHAT = "openai_chat"
 
@@ -55,6 +57,22 @@ def iter_own_words() -> Iterator[Advice]:
                     yield Advice(owner, title, row["text"], status, book[name], do)
 
 
+def accounts() -> str:
+    """Return a table for each trouble with an account or a service's load."""
+    parts = []
+    for topic in ACCOUNTS:
+        rows = [
+            (
+                *(f"`{row['provider']}`", _REFEREE["_code"](row["text"])),
+                *(str(row["status"]), f"`{row['kind']}`" if row["kind"] else ""),
+            )
+            for row in topic["says"]
+        ]
+        table = _REFEREE["_table"](("provider", "the service says", "status", "type"), rows)
+        parts.append(f"**{topic['title']}** (`{topic['error']}`)**.** {topic['do']}\n\n{table}")
+    return "\n\n".join(parts)
+
+
 def apis() -> str:
     """Return a section for each API, with a table for each topic."""
     parts = []
@@ -87,4 +105,4 @@ def _cells(advice: Advice, on: str = "") -> tuple[str, ...]:
     return _REFEREE["_code"](advice.text.strip()), str(advice.status), when
 
 
-BLOCKS = {"trouble-apis": apis, "trouble-own-words": own_words}
+BLOCKS = {"trouble-accounts": accounts, "trouble-apis": apis, "trouble-own-words": own_words}

@@ -26,7 +26,8 @@ def test_every_line_is_a_command_of_docker_or_prepares_one():
     verbs = [line[1] for line in LINES if line[0] == "docker"]
     assert verbs == ["build", "run", "kill", "stop"]
     rest = [line for line in LINES if line[0] != "docker"]
-    assert [line[0] for line in rest] == ["cp", "export", "GATEWAY_TOML=./my-gateway.toml"]
+    assert [line[0] for line in rest] == ["curl", "cp", "export", "GATEWAY_TOML=./my-gateway.toml"]
+    assert rest[0][-1].removeprefix("http://127.0.0.1:8787") == "/health"
 
 
 def test_the_image_is_built_from_a_file_that_is_there_and_run_by_its_name():

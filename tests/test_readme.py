@@ -19,6 +19,7 @@ README = (ROOT / "README.md").read_text("utf-8")
 ELSEWHERE = {
     "make demo": ("tests/test_package.py", '(["demo"]'),
     "uv tool install": ("tests/test_package.py", "def fresh("),
+    "python3 -m venv": ("tests/test_package.py", "venv.create("),
     "pip install": ("tests/test_package.py", "def fresh("),
     "pondero launch claude": ("tests/cli/gateway/test_launch.py", '"claude"'),
     "pondero chat": ("tests/tui/test_program.py", '"chat"'),

@@ -10,8 +10,10 @@ import click
 import pytest
 
 import pondero
-from pondero.cli.app import app
-from pondero.dialects import NAMES
+from pondero.canon import ResponseHead
+from pondero.cli.app import app, run
+from pondero.client import load_catalog
+from pondero.dialects import NAMES, get_dialect
 from pondero.dialects.rejections import load_rules
 from pondero.emulator import Emulator
 from pondero.thinking import CODES, TOKENS
@@ -20,6 +22,7 @@ ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "troubleshooting.md").read_text("utf-8")
 MADE = runpy.run_path(str(ROOT / "docs" / "troubleshooting.py"))
 TOPICS = MADE["TOPICS"]
+ACCOUNTS = MADE["ACCOUNTS"]
 ROWS = [*(each for name in NAMES for each in MADE["iter_advice"](name)), *MADE["iter_own_words"]()]
 
 
@@ -89,3 +92,45 @@ def test_a_rejection_of_a_level_is_found_on_the_page_by_its_text(model):
     rows = [row for row in ROWS if re.search(_pattern(row.text), body, re.DOTALL)]
     assert {row.topic for row in rows} & LEVEL_TOPICS, body
     assert all(MADE["_REFEREE"]["_code"](row.text.strip()) in PAGE for row in rows)
+
+
+SAID = [(row, topic["error"]) for topic in ACCOUNTS for row in topic["says"]]
+BODIES = {
+    "anthropic": lambda row: {
+        "type": "error",
+        "error": {"type": row["kind"], "message": row["text"]},
+    },
+    "gemini": lambda row: {
+        "error": {"code": row["status"], "status": row["kind"], "message": row["text"]}
+    },
+    "bedrock": lambda row: {"message": row["text"]},
+    "cohere": lambda row: {"message": row["text"]},
+    "openai_chat": lambda row: {"error": {"type": row["kind"], "message": row["text"]}},
+    "openai_responses": lambda row: {"error": {"type": row["kind"], "message": row["text"]}},
+}
+"""How each API puts a text into the body of an error."""
+
+
+@pytest.mark.parametrize(("row", "error"), SAID, ids=lambda each: str(each)[:60])
+def test_what_is_said_of_an_account_becomes_the_error_of_its_row(row, error):
+    name = load_catalog().catalog.providers[row["provider"]].dialect
+    head = ResponseHead(row["status"], {"x-amzn-errortype": row["kind"]})
+    raised = get_dialect(name).caller().error(head, json.dumps(BODIES[name](row)).encode())
+    assert type(raised).__name__ == error
+    assert row["text"] in str(raised)
+    assert MADE["_REFEREE"]["_code"](row["text"]) in PAGE
+
+
+OWN = {
+    "`Anthropic needs a key: set ANTHROPIC_API_KEY`": ("ask", "opus", "hi"),
+    "`no model is named, none is set, and there is no key`": ("ask", "hi"),
+    "`unknown model 'claude-opuss-5'; did you mean`": ("ask", "claude-opuss-5", "hi"),
+    "`unknown level 'hgih'; did you mean`": ("ask", "opus/hgih", "hi"),
+}
+
+
+@pytest.mark.parametrize("text", OWN)
+def test_what_pondero_says_is_on_the_page_as_it_is_printed(text, capsys, data_dir, config_dir):
+    assert text in PAGE
+    assert run([*OWN[text], "--no-stdin"]) == 2
+    assert text.strip("`") in capsys.readouterr().err

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pondero.catalog import Lookup, from_files, load_shipped, search_models
-from pondero.errors import UnknownModel, UsageError
+from pondero.errors import BadThinking, UnknownModel, UsageError
 from pondero.thinking import is_level_text
 
 SHIPPED = Lookup(load_shipped())
@@ -196,3 +196,12 @@ def test_words_for_what_a_model_offers_filter():
     assert free
     assert all(entry.model.endswith(":free") for entry in free)
     assert all(entry.takes_tools for entry in search_models(SHIPPED, ["tools", "groq"]))
+
+
+@pytest.mark.parametrize("text", ["opus/hgih", "flash@medim", "Opus/xhihg"])
+def test_a_misspelt_level_after_a_short_name_is_told_as_after_a_full_one(text):
+    name, _, level = text.replace("@", "/").partition("/")
+    with pytest.raises(BadThinking, match=f"unknown level '{level}'"):
+        SHIPPED.entry(text)
+    with pytest.raises(BadThinking, match=f"unknown level '{level}'"):
+        SHIPPED.entry(f"{SHIPPED.entry(name).id}/{level}")

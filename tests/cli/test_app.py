@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -48,6 +49,21 @@ def test_a_reader_that_goes_away_is_no_error():
         ["bash", "-o", "pipefail", "-c", command], check=False, capture_output=True, text=True
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("arguments", [("plan", "gpt-5/low"), ("models",)])
+def test_a_full_disk_behind_stdout_is_one_line(arguments):
+    command = [sys.executable, "-c", "from pondero.cli import main; main()", *arguments]
+    env = {
+        **os.environ,
+        "PYTHONUNBUFFERED": "",
+    }  # what waits in the buffer is written at exit again
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            command, check=False, stdout=full, stderr=subprocess.PIPE, text=True, env=env
+        )
+    assert (done.returncode, done.stderr) == (1, "pondero: No space left on device\n")
 
 
 def test_a_narrow_terminal_is_survived():

@@ -22,7 +22,7 @@ from .schema import (
     Provider,
     UrlVariable,
 )
-from .short_names import ShortName
+from .short_names import ShortName, describe_meaning
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
         read_listing,
         trim_list,
     )
-    from .search import TRAITS, search_models
+    from .search import TRAITS, find_meanings, search_models
 
 _NAMES = {
     "comparison": (
@@ -59,7 +59,7 @@ _NAMES = {
     "public_list": (
         "ListedModel ListedProvider ListedThinking PublicList facts_of read_listing trim_list"
     ),
-    "search": "TRAITS search_models",
+    "search": "TRAITS find_meanings search_models",
 }
 
 __all__ = [
@@ -91,8 +91,10 @@ __all__ = [
     "catalog_hash",
     "compare_lists",
     "compile_catalog",
+    "describe_meaning",
     "did_you_mean",
     "facts_of",
+    "find_meanings",
     "from_files",
     "load_explained",
     "load_shipped",

@@ -496,7 +496,9 @@ class Lookup:
         if cut <= 0 or is_level_text(text[cut + 1 :], words=self._words):
             return
         try:
-            hit = self._find_hit(self.split(text[:cut]))
+            name = self.split(text[:cut])
+            short = self._find_short(name)
+            hit = self._find_hit(name if short is None else self.split(short.id))
         except (UnknownModel, BadThinking):
             return
         if hit is None or hit.family.match == ("",):

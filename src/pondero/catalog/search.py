@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from .lookup import Lookup, ModelEntry
 from .relatives import fold_name
+from .short_names import describe_meaning
 
 _NUMBER = re.compile(r"\d+")
 _FREE = ":free"
@@ -29,6 +30,13 @@ class _Rank(Struct, frozen=True, order=True):
     is_abroad: bool
     version: tuple[int, int]
     name: str
+
+
+def find_meanings(lookup: Lookup, words: Iterable[str]) -> list[str]:
+    """Return a sentence for each word that is a short name: which model it means."""
+    shorts = lookup.short_names
+    names = dict.fromkeys(map(fold_name, words))
+    return [describe_meaning(name, shorts[name]) for name in names if name in shorts]
 
 
 def search_models(lookup: Lookup, words: Iterable[str]) -> list[ModelEntry]:

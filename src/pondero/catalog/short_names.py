@@ -27,6 +27,11 @@ class ShortName(NamedTuple):
     line: str
 
 
+def describe_meaning(name: str, meant: ShortName) -> str:
+    """Say which model a short name means, and why."""
+    return f"{name} is {meant.id}, the newest {meant.line} in the catalog"
+
+
 class LineMember(NamedTuple):
     """A catalogued name: its words, its version, and the lines whose newest its family is.
 

@@ -138,7 +138,9 @@ def run(arguments: list[str]) -> int:
             echo("(ask --offline needs no network and no key)", err=True)
         return code_of(error)
     except OSError as error:  # such as a full disk behind stdout
-        echo(f"pondero: {_without_secrets(str(error))}", err=True)
+        said = str(error) if error.filename else error.strerror or str(error)
+        echo(f"pondero: {_without_secrets(said)}", err=True)
+        _drop_output()
         return 1
     except (KeyboardInterrupt, click.Abort):
         echo("interrupted", err=True)
@@ -163,6 +165,14 @@ def _without_secrets(text: str) -> str:
     from ..store import redact_secrets
 
     return redact_secrets(text)
+
+
+def _drop_output() -> None:
+    """Drop what a full disk cannot take, which the interpreter would report again at exit."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _close_quietly()
 
 
 def _close_quietly() -> None:

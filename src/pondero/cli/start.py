@@ -3,19 +3,23 @@
 All four ask this file, so that ``plan`` shows what ``ask`` sends.
 """
 
+from itertools import pairwise
+
 import click
 from msgspec import Struct
 
 from ..canon import Json
+from ..catalog import ShortName, describe_meaning
 from ..client import find_usual_model, load_catalog
 from ..store import Settings, Template, load_settings
+from ..thinking import LEVELS
 from .output.echo import say
 
-NO_MODEL = (
-    "no model is named, none is set, and there is no key. Name one before the question, as in "
-    "'pondero ask opus \"...\"' ('pondero models' lists them); or set one: 'pondero config set "
-    "model opus/medium'; or save a key: 'pondero keys set anthropic'; or try it without a key: "
-    "'pondero ask --offline \"...\"'"
+NO_MODEL = "no model is named, none is set, and there is no key"
+_NAME_ONE = "('pondero models' lists them); or set one: 'pondero config set model opus/medium'"
+_HOW_TO_ASK = (
+    f"Name one before the question, as in 'pondero ask opus \"...\"' {_NAME_ONE}; or save a key: "
+    "'pondero keys set anthropic'; or try it without a key: 'pondero ask --offline \"...\"'"
 )
 
 
@@ -45,23 +49,45 @@ def default_model(template: Template | None, settings: Settings) -> str | None:
 
 
 def resolve_starts(
-    names: tuple[str, ...], *, thinking: Json = None, template: Template | None = None
+    names: tuple[str, ...],
+    *,
+    example: str,
+    thinking: Json = None,
+    template: Template | None = None,
 ) -> list[Start]:
-    """Return the start of each model, of the usual one if there is no name."""
+    """Return the start of each model, of the usual one if there is no name.
+
+    ``example`` is the command with a model, for the error if there is none.
+    """
     settings = load_settings()
     if not names:
-        names = (default_model(template, settings) or choose_by_key(),)
+        how = f"Name one, as in '{example}' {_NAME_ONE}"
+        names = (default_model(template, settings) or choose_by_key(how),)
+    _check_no_level_alone(names)
     return [
         resolve_start(name, thinking=thinking, template=template, settings=settings)
         for name in names
     ]
 
 
-def choose_by_key(*, offline: bool = False) -> str:
+def say_meaning(model: str) -> None:
+    """Say which model a short name means; nothing for other names."""
+    entry = load_catalog().entry(load_catalog().apart(model)[0])
+    if entry.short:
+        say(describe_meaning(entry.short, ShortName(entry.id, entry.line)))
+
+
+def _check_no_level_alone(names: tuple[str, ...]) -> None:
+    for model, name in pairwise(names):
+        if name in LEVELS and name not in load_catalog().short_names:
+            raise click.UsageError(f"{name!r} is a level; write it after a slash: {model}/{name}")
+
+
+def choose_by_key(how: str = _HOW_TO_ASK, *, offline: bool = False) -> str:
     """Return the model for the key that is present, and say so; raise UsageError without one."""
     usual = find_usual_model(offline=offline)
     if usual is None:
-        raise click.UsageError(NO_MODEL)
+        raise click.UsageError(f"{NO_MODEL}. {how}")
     say(
         f"model: {usual.model} ({usual.why}); -m names another, 'pondero config set model' sets one"
     )

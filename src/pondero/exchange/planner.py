@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from ..canon import merge_json
-from ..catalog import ModelEntry
+from ..catalog import ModelEntry, ShortName, describe_meaning
 from ..errors import Unsupported
 from ..thinking import (
     BENIGN,
@@ -127,7 +127,7 @@ def _note_visibility(
 
 def _note_name(entry: ModelEntry) -> tuple[Adjustment, ...]:
     if entry.short:
-        why = f"{entry.short} is {entry.id}, the newest {entry.line} in the catalog"
+        why = describe_meaning(entry.short, ShortName(entry.id, entry.line))
         return (Adjustment("model_short", "model", entry.short, entry.id, why),)
     if entry.typed:
         why = f"{entry.provider.label} spells it {entry.model}"

@@ -99,7 +99,7 @@ def describe_probe(result: ProbeResult) -> list[str]:
     """Return the result in words, a line for each pair of levels and one for off."""
     lines = [_describe_ratio(each, result.unit) for each in result.ratios]
     if result.verdict == "undecided":
-        head = f"undecided after {result.asks} asks"
+        head = f"undecided after {result.asks} requests"
         lines = [f"{head}: {lines[0]}"] if len(lines) == 1 else [head, *lines]
     elif result.verdict == "partly":
         lines = ["partly live: some levels differ, others do not", *lines]

@@ -1,6 +1,6 @@
 """The outline of a sweep: all that is known before a request is sent, as ``--dry-run`` shows it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from ..batch import batch_terms
 from ..canon import Json
+from ..catalog import ShortName, describe_meaning
 from ..errors import BadParameter
 from ..extras import install_hint
 from ..store import load_catalog
@@ -37,7 +38,7 @@ class Outline(Struct, frozen=True):
     arms: tuple[Arm, ...]
     reference: int
     notes: tuple[str, ...] = ()
-    """How the data was read, and why a judge was chosen, each in one line."""
+    """How the data was read, what short names mean, why a judge was chosen; a line each."""
 
     @property
     def asks(self) -> int:
@@ -90,8 +91,9 @@ class Outline(Struct, frozen=True):
         ]  # fmt: skip
         none, half = (f"{100 * chance:.0f} %" for chance in chances)
         return (
-            f"{said}; an equal level is shown to be within {100 * margin:g} points with {none}, "
-            f"one that is {50 * margin:g} points worse with {half}, if 10 of 100 answers differ"
+            f"{said}; the chance to show that a level is at most {100 * margin:g} points worse is "
+            f"{none} if it is equal and {half} if it is {50 * margin:g} points worse (assumed: "
+            "10 of 100 answers differ)"
         )
 
     def max_cost(self, questions: int | None = None) -> Decimal | None:
@@ -131,6 +133,13 @@ class Outline(Struct, frozen=True):
         }
 
 
+def _describe_short_names(models: Iterable[str]) -> Iterator[str]:
+    for name in dict.fromkeys(load_catalog().apart(each)[0] for each in models):
+        entry = load_catalog().entry(name)
+        if entry.short:
+            yield describe_meaning(entry.short, ShortName(entry.id, entry.line))
+
+
 def make_outline(data: Data, options: Mapping[str, Json]) -> Outline:
     """Return the outline of a sweep; ``options`` of ``Spec`` override those of a SWEEP.toml."""
     if isinstance(data, str | Path) and Path(data).suffix.lower() == ".toml":
@@ -139,7 +148,7 @@ def make_outline(data: Data, options: Mapping[str, Json]) -> Outline:
         data, options = path, {**written, **given}
     spec = spec_of(**options)
     found = read_questions(data)
-    notes = found.notes
+    notes = (*found.notes, *_describe_short_names(spec.models))
     if options.get("judge") is None:
         proposal = propose_judge(found.questions)
         if proposal.judge is None:

@@ -20,7 +20,7 @@ try:
     )
     from websockets.typing import Subprotocol
 except ImportError as _missing:
-    raise MissingExtra(f"WebSockets need websockets: {install_hint('gateway')}") from _missing
+    raise MissingExtra(f"a gateway needs websockets; {install_hint('gateway')}") from _missing
 
 _SENDABLE = range(1000, 5000)
 _NEVER_SENT = (1004, 1005, 1006, 1015)

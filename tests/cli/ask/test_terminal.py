@@ -120,6 +120,14 @@ def test_a_dumb_terminal_gets_the_words_and_no_sequence(service, environment):
     assert "Some **bold** words" in seen.text
 
 
+@pytest.mark.parametrize("plain", [{"TERM": "dumb"}, {"NO_COLOR": "1"}])
+def test_without_colours_words_tell_thinking_from_the_answer(service, environment, plain):
+    service.expect(*(ScriptedTurn(thinking="hm", text="391") for _ in range(2)))
+    lines = asked("claude-opus-5/low", SUM, environment={**environment, **plain}).text.split()
+    assert lines == ["thinking:", "hm", "answer:", "391"]
+    assert "answer:" not in asked("claude-opus-5/low", SUM, environment=environment).text
+
+
 def test_an_answer_longer_than_the_screen_is_whole(service, environment):
     listed = "\n".join(f"- item {number}" for number in range(100))
     service.expect(ScriptedTurn(text=listed))

@@ -1,6 +1,7 @@
 """``models``: what is known, and with ``--refresh`` what differs elsewhere."""
 
 import json
+import os
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
@@ -77,9 +78,22 @@ def test_models_alone_is_a_short_screen_of_short_names_and_ways_on(call):
     assert code == 0
     assert len(out.splitlines()) < 50
     for name in ("opus", "sonnet", "haiku", "flash", "gpt", "gemini", "deepseek"):
-        assert any(name in line.split() for line in out.splitlines())
+        assert any(name in line.replace(",", "").split() for line in out.splitlines())
     assert load_catalog().entry("opus").id in out
     assert "--all" in out
+
+
+def test_short_names_of_one_model_are_told_apart(call):
+    rows = [line.split() for line in call("models")[1].splitlines()]
+    assert ["claude,", "opus", load_catalog().entry("opus").id] in [row[:3] for row in rows]
+
+
+def test_a_pipe_is_not_as_narrow_as_the_terminal_it_came_from(call, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.setattr(os, "get_terminal_size", lambda *_: os.terminal_size((40, 12)))
+    long = "google:gemini-3.1-flash-tts-preview"
+    (row,) = (line.split() for line in call("models", "flash")[1].splitlines() if long in line)
+    assert row == [long, "no", "control", "no"]
 
 
 def test_models_all_prints_every_model(call):
@@ -94,6 +108,7 @@ def test_models_with_words_ranks_what_fits_all_of_them(call):
     first = next(line.split()[0] for line in out.splitlines() if ":" in line)
     assert first == load_catalog().entry("opus").id
     assert "--all prints the others" in err
+    assert out.splitlines()[-1] == f"opus is {first}, the newest claude-opus in the catalog"
     out = call("models", "opus", "--provider", "anthropic", "--json")[1]
     found = [each["id"] for each in json.loads(out)["models"]]
     assert found[0] == first

@@ -246,3 +246,30 @@ def test_one_unknown_name_among_several_is_an_error(cli):
     code, out, err = cli("levels", "gpt-5.1", "claude-sonet-4-5")
     assert (code, out) == (2, "")
     assert "did you mean 'claude-sonnet-4-5'" in err
+
+
+@pytest.mark.parametrize(
+    ("command", "example"), [("plan", "pondero plan opus/high"), ("levels", "pondero levels opus")]
+)
+def test_without_a_model_it_names_this_command_and_no_other(cli, config_dir, command, example):
+    code, out, err = cli(command)
+    assert (code, out) == (2, "")
+    assert f"Name one, as in '{example}'" in err
+    assert "pondero ask" not in err
+
+
+def test_a_level_apart_from_its_model_is_told_where_to_go(cli):
+    code, out, err = cli("plan", "opus", "high")
+    assert (code, out) == (2, "")
+    assert "'high' is a level; write it after a slash: opus/high" in err
+
+
+def test_what_holds_for_every_level_names_none(cli):
+    lines = [line.strip() for line in cli("levels", "opus")[1].splitlines()]
+    (meaning,) = (line for line in lines if "the newest claude-opus" in line)
+    assert meaning.startswith("* opus is ")
+    assert any(line.startswith("* off: ") for line in lines)
+
+
+def test_two_levels_of_one_model_say_a_reason_once(cli):
+    assert cli("plan", "opus/high", "opus/low")[1].count("(model_short)") == 1

@@ -29,7 +29,7 @@ KEYS = ["verdict", "off", "ratios", "asks", "cost", "unit"]
         (["--emulate", "not-off"], 1, "live", "not_off", "off is not off: 53 thinking tokens"),
         (["--emulate", "half-deaf", "--levels", "low,medium,high"], 1, "partly", "untested",
          "partly live: some levels differ, others do not"),
-        (["--emulate", "noisy 3"], 2, "undecided", "off", "undecided after 29 asks: low and high differ by"),
+        (["--emulate", "noisy 3"], 2, "undecided", "off", "undecided after 29 requests: low and high differ by"),
         (["--emulate", "uncounted"], 0, "live", "off", "live: high writes 3.1x as many tokens as"),
         (["--offline", "--levels", "low,high"], 0, "live", "untested", "live: high thinks"),
     ],
@@ -46,6 +46,13 @@ def test_every_verdict_has_its_words_its_json_and_its_exit_code(
     assert (found, result["verdict"], result["off"]) == (code, verdict, off)
     assert list(result) == KEYS
     assert all(list(each) == ["pair", "estimate", "low", "high"] for each in result["ratios"])
+
+
+def test_a_short_name_says_which_model_it_means(call):
+    _, _, err = call("probe", "flash", "--offline")
+    entry = load_catalog().entry("flash")
+    assert err.splitlines()[0] == f"flash is {entry.id}, the newest {entry.line} in the catalog"
+    assert "newest" not in call("probe", entry.id, "--offline")[2]
 
 
 def test_a_model_that_cannot_be_off_says_so(call):
@@ -87,7 +94,7 @@ def test_without_a_terminal_it_asks_for_yes_and_sends_nothing(call, monkeypatch)
         code, out, err = call("probe", MODEL, "--base-url", f"{url}/v1")
         assert (code, out) == (3, "")
         assert "Add --yes to confirm" in err.splitlines()[-1]
-        assert "56 asks of at most 8,000 tokens; $13." in err.splitlines()[0]
+        assert "56 requests of at most 8,000 tokens; $13." in err.splitlines()[0]
         assert not emulator.log.entries
 
 
@@ -239,4 +246,4 @@ def test_control_c_ends_it_with_what_was_asked(environment):
         os.close(ours)
         os.close(theirs)
     assert (process.returncode, out) == (130, b"")
-    assert err.decode().splitlines()[-1] == "interrupted after 2 asks"
+    assert err.decode().splitlines()[-1] == "interrupted after 2 requests"

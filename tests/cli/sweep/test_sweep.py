@@ -57,6 +57,23 @@ def sums(questions, *more, count=40):
 # -- before it spends ------------------------------------------------------------------------------
 
 
+def test_a_short_name_says_which_model_it_means(call, questions):
+    asked = (
+        "sweep",
+        "run",
+        questions(),
+        "-m",
+        "flash/low",
+        "-m",
+        "flash/high",
+        "--judge",
+        "numeric",
+    )
+    _, out, _ = call(*asked, "--dry-run")
+    assert out.count("flash is google:gemini-") == 1
+    assert "the newest gemini-flash in the catalog" in out
+
+
 def test_a_dry_run_shows_the_arms_first_and_asks_nothing(call, questions):
     code, out, _ = call(*sums(questions, "--dry-run"))
     assert code == 0
@@ -113,8 +130,8 @@ def test_you_are_asked_before_the_pilot_and_after_it(call, questions, paid):
     code, out, err = call(*asked, stdin="y\ny\n", tty=True)
     assert code == 0
     assert "begin with a pilot of 20 questions to every arm, $1" in err
-    assert "if it is equal to the reference, the pool would decide with" in err
-    assert "if it is 2.5 points worse, the pool would decide with" in err
+    assert "if the level is equal to the reference, the chance that the pool decides is" in err
+    assert "if the level is 2.5 points worse, the chance that the pool decides is" in err
     assert "recommend  anthropic:claude-opus-5/low" in out
 
 
@@ -131,7 +148,7 @@ def test_you_are_asked_after_the_pilot_where_no_price_is_known(call, questions, 
     )
     code, _, err = call(*asked, "--levels", "off,high", "--continue", stdin="y\nn\n", tty=True)
     assert code == 130
-    assert "if it is equal to the reference, the pool would decide with" in err
+    assert "if the level is equal to the reference, the chance that the pool decides is" in err
     assert len(paid.log.entries) == 40
 
 
@@ -195,6 +212,7 @@ def test_a_no_ends_it_and_nothing_more_is_sent(call, questions, paid, answers, s
         (("-m", "claude-opus-5", "--margin", "500"), "'500' is not a margin"),
         (("-m", "claude-opus-5", "--repeats", "0"), "invalid repeats=0"),
         (("-m", "claude-opus-5", "--judge", "nonsense"), "unknown judge 'nonsense'"),
+        (("-m", "claude-opus-5", "--judge", "numerc"), "did you mean 'numeric'?"),
         (("-m", "claude-opus-5", "--reference", "huge"), "'huge' is not an arm"),
         (("-m", "claude-opus-5", "--cluster", "page"), "no question has the metadata 'page'"),
         (

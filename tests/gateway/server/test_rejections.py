@@ -76,6 +76,12 @@ def changed(**fields: object) -> dict[str, object]:
 
 
 ROWS: dict[str, tuple[Callable[[Gate], object], int, str, str]] = {
+    "no key": (
+        lambda g: g.ask("POST", "/v1/messages", "", ASKED),
+        401,
+        "",
+        "the request has no gateway key; send it as 'authorization: Bearer KEY'",
+    ),
     "an unknown key": (
         lambda g: g.ask("POST", "/v1/messages", "pnd_nobody", ASKED),
         401,

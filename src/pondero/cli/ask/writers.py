@@ -23,7 +23,7 @@ from ...client import load_catalog
 from ...store import SecretRedactor, is_new_notice, media_caption, redact_secrets
 from ...thinking import DEPTH, describe_intent, describe_result
 from ..command import print_json
-from ..output.echo import Typing, echo, say, style_text
+from ..output.echo import Typing, echo, has_styles, say, style_text
 from .options import AskOptions
 from .redaction import RedactingWriter
 from .result import VERSION, AskResult
@@ -88,6 +88,8 @@ class TerminalWriter:
         self._drawn = not given.plain and _can_redraw(sys.stdout)
         self._answer: Typing | Typeset = _typeset() if self._drawn else Typing()
         self._thoughts = Typing(err=True, wrap=True, dim=True)
+        # Where dim text is not to be seen, words tell thinking from the answer.
+        self._labelled = sys.stderr.isatty() and not has_styles(on_screen=True)
         self._counter = _counter(start) if _can_redraw(sys.stderr) else None
         if self._counter is not None:
             self._counter.start()
@@ -102,11 +104,14 @@ class TerminalWriter:
         """Print one event, if it has something to read."""
         if isinstance(event, ThinkingDelta) and self._show and event.text:
             self._stop_counting()
+            if not self._thinking:
+                self._label("thinking:")
             self._thoughts.write(event.text)
             self._thinking, self._due = True, False
         elif isinstance(event, TextDelta) and not self._shaped:
             self._stop_counting()
-            self._end_thinking()
+            if self._end_thinking():
+                self._label("answer:")
             self._answer.write(event.text)
             self._open = not self._drawn and sys.stdout.isatty()
         elif self._counter is not None:
@@ -156,11 +161,17 @@ class TerminalWriter:
         if self._counter is not None:
             self._counter.stop()
 
-    def _end_thinking(self) -> None:
-        if self._thinking:
+    def _label(self, text: str) -> None:
+        if self._labelled:
+            echo(text, err=True)
+
+    def _end_thinking(self) -> bool:
+        """Print what waits of the thinking; return whether there was any."""
+        ended, self._thinking = self._thinking, False
+        if ended:
             self._thoughts.end()
             echo("\n", err=True)
-            self._thinking = False
+        return ended
 
 
 class JsonWriter:

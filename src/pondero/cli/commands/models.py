@@ -17,6 +17,7 @@ from ...catalog import (
     PublicList,
     add_user_files,
     compare_lists,
+    find_meanings,
     load_explained,
     provider_map,
     read_listing,
@@ -120,7 +121,8 @@ def models(
     from ..output.tables import print_found, print_models
 
     if words:
-        print_found(entries if whole else entries[:_SHOWN], of=len(entries))
+        shown = entries if whole else entries[:_SHOWN]
+        print_found(shown, of=len(entries), meanings=find_meanings(load_catalog(), words))
     else:
         print_models(entries)
 

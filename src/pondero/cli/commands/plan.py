@@ -69,7 +69,12 @@ def plan(
     'ask'.
     """
     kept = None if template is None else load_template(template)
-    starts = resolve_starts(models, thinking=_parse_thinking(thinking), template=kept)
+    starts = resolve_starts(
+        models,
+        example="pondero plan opus/high",
+        thinking=_parse_thinking(thinking),
+        template=kept,
+    )
     asked = _options(kept) | {name: value for name, value in asked.items() if value is not None}
     policy = parse_policy(policies)
     plans = [make_plan(start.model, start.thinking, policy=policy, **asked) for start in starts]
@@ -103,7 +108,8 @@ def levels(
 
     Several models are shown side by side. Without MODEL, the model of your settings is shown.
     """
-    starts, policy = resolve_starts(models), parse_policy(policies)
+    starts = resolve_starts(models, example="pondero levels opus")
+    policy = parse_policy(policies)
     ladders = [ladder(_name(start), max_tokens=max_tokens, policy=policy) for start in starts]
     if as_json:
         made = [_ladder_json(*each) for each in zip(starts, ladders, strict=True)]

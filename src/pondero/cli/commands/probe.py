@@ -8,6 +8,7 @@ import click
 
 from ..command import confirm, examples, json_option, print_json, warn
 from ..output.echo import echo, style_text
+from ..start import say_meaning
 from . import completion
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def _probe(
         cost = _format_limit(draft.max_cost, max_cost)
         _announce(draft, cost)
         if not yes and not _is_offline(where):
-            confirm(f"ask at most {draft.max_asks} times; {cost}?")
+            confirm(f"send at most {draft.max_asks} requests; {cost}?")
         found = _run(client, draft, max_cost)
     if found is None:
         return _INTERRUPTED
@@ -140,7 +141,8 @@ def _announce(draft: "ProbeDraft", cost: str) -> None:
     """Say what will be asked, and the most that it can cost."""
     tokens = "" if draft.max_tokens is None else f" of at most {draft.max_tokens:,} tokens"
     compared = " and ".join(draft.levels)
-    most = f"at most {draft.max_asks} asks{tokens}; {cost}"
+    most = f"at most {draft.max_asks} requests{tokens}; {cost}"
+    say_meaning(draft.model)
     echo(f"{draft.model}, {compared}: {most}", err=True)
     for note in draft.notes:
         echo(note, err=True)
@@ -164,7 +166,7 @@ def _run(client: "Client", draft: "ProbeDraft", max_cost: float | None) -> "Prob
     try:
         return client.probe(draft, max_cost=max_cost, progress=tell)
     except KeyboardInterrupt:
-        echo(f"interrupted after {asks} asks", err=True)
+        echo(f"interrupted after {asks} requests", err=True)
         return None
     finally:
         if shows and asks:
@@ -182,7 +184,7 @@ def _print_result(found: "ProbeResult", *, as_json: bool) -> None:
     for line in others:
         echo(line)
     cost = "" if found.cost is None else f", ${found.cost:.4f} by list prices"
-    echo(f"{found.asks} asks{cost}", err=True)
+    echo(f"{found.asks} requests{cost}", err=True)
 
 
 def _discover(
@@ -204,6 +206,7 @@ def _discover(
         draft = client.draft_discovery(model)
         client.prepare(draft.model, DISCOVERY_QUESTION)  # is there a key?
         cost = _format_limit(draft.max_cost, max_cost)
+        say_meaning(draft.model)
         echo(f"{draft.model}: at most {draft.max_asks} short requests; {cost}", err=True)
         if not yes and not _is_offline(where):
             confirm(f"send at most {draft.max_asks} requests; {cost}?")

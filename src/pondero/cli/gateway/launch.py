@@ -31,7 +31,7 @@ def _names(_context: click.Context, _parameter: click.Parameter, typed: str) -> 
         "pondero launch claude -m gemini-3-flash-preview/high",
         "pondero launch codex -m claude-opus-5 -- exec 'Explain this folder'",
         "pondero launch gemini -m gpt-5.5/low --offline",
-        "pondero launch opencode -m opus             a route of gateway.toml",
+        "pondero launch opencode -m opus        a short name, or a route",
     ),
 )
 @click.argument("client", shell_complete=_names)

@@ -89,7 +89,7 @@ def _format_greeting(where: str, config: "GatewayConfig", routing: "Routing") ->
     key = "any" if not config.keys else "YOUR_KEY"
     names = routing.names()
     name = _example(config, routing)
-    count = f"{len(names)} {'name' if len(names) == 1 else 'names'}"
+    count = f"{len(names):,} {'name' if len(names) == 1 else 'names'}"
     return "\n".join(
         (
             f"Serving at {where} (Ctrl-C ends it): {count}, listed at",

@@ -8,7 +8,7 @@ import click
 if TYPE_CHECKING:
     from .line_wrap import LineWrap
 
-_USUAL = 80  # columns of a usual terminal
+USUAL_WIDTH = 80  # columns of a usual terminal
 
 
 class StyledText(NamedTuple):
@@ -29,11 +29,16 @@ def echo(
     """Print pieces, control characters visible; ``exact``: as they are, if not on a terminal."""
     stream = sys.stderr if err else sys.stdout
     on_screen = stream is not None and stream.isatty()
-    coloured = on_screen if (said := _color_setting()) is None else said
+    coloured = has_styles(on_screen=on_screen)
     line = "".join(
         _render(piece, coloured=coloured, exact=exact and not on_screen) for piece in pieces
     )
     click.echo(line, err=err, nl=nl, color=True)  # click would take colours out of each piece alone
+
+
+def has_styles(*, on_screen: bool) -> bool:
+    """Return whether colours and dim text are printed: on a terminal, unless NO_COLOR is set."""
+    return on_screen if (said := _color_setting()) is None else said
 
 
 def say(text: str) -> None:
@@ -42,7 +47,7 @@ def say(text: str) -> None:
         import shutil
         from textwrap import fill
 
-        text = fill(text, shutil.get_terminal_size().columns or _USUAL, break_on_hyphens=False)
+        text = fill(text, shutil.get_terminal_size().columns or USUAL_WIDTH, break_on_hyphens=False)
     echo(style_text(text, fg="yellow"), err=True)
 
 
@@ -53,7 +58,7 @@ def narrow() -> int | None:
     if sys.stdout is None or not sys.stdout.isatty():
         return None
     columns = shutil.get_terminal_size().columns
-    return columns if columns < _USUAL else None
+    return columns if columns < USUAL_WIDTH else None
 
 
 def _render(piece: str | StyledText, *, coloured: bool, exact: bool) -> str:
@@ -119,6 +124,6 @@ def _width_of(stream: TextIO) -> int:
     try:
         said = int(os.environ.get("COLUMNS") or 0)
         # A terminal of a serial line or a script may say that it has no columns.
-        return said or os.get_terminal_size(stream.fileno()).columns or _USUAL
+        return said or os.get_terminal_size(stream.fileno()).columns or USUAL_WIDTH
     except (OSError, ValueError):
-        return _USUAL
+        return USUAL_WIDTH

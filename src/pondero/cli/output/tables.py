@@ -1,5 +1,6 @@
 """Tables on the terminal: a model's ladder, and the catalog."""
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
@@ -14,7 +15,7 @@ from rich.text import Text
 from ...canon import escape_controls
 from ...catalog import Lookup, ModelEntry
 from ...thinking import DEPTH, LEVELS, Plan, describe_intent, parse_intent
-from .echo import echo, narrow
+from .echo import USUAL_WIDTH, echo, narrow
 
 _Row = tuple[str | Text, ...]
 
@@ -33,6 +34,8 @@ class Screen(Console):
 
     def __init__(self, *, stderr: bool = False) -> None:
         super().__init__(highlight=False, markup=False, emoji=False, stderr=stderr)
+        if not self.is_terminal and "COLUMNS" not in os.environ:
+            self.width = max(self.width, USUAL_WIDTH)  # rich takes that of a terminal elsewhere
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
@@ -71,8 +74,8 @@ def print_ladder(entry: ModelEntry, plans: list[Plan], *, asked: object = None) 
             Padding(Text(f"each level that thinks also sends {also}", style="dim"), (0, 1))
         )
     for reason, levels in _reasons(plans).items():
-        line = Text.assemble((f"* {', '.join(levels)}: ", "yellow"), reason)
-        console.print(Padding(line, (0, 1)))
+        at = "" if len(levels) == len(plans) else f"{', '.join(levels)}: "
+        console.print(Padding(Text.assemble((f"* {at}", "yellow"), reason), (0, 1)))
     facts = f"facts: {entry.capability.source}; checked {entry.capability.checked or 'never'}"
     console.print(Padding(Text(facts, style="dim"), (0, 1)))
 
@@ -99,10 +102,10 @@ def print_plans(plans: Sequence[Plan]) -> None:
         for plan, wish in zip(plans, asked, strict=True)
     ]
     console.print(*_fit_tables(console, ("model", "asked", "gets", "sends"), [rows]))
-    for plan in plans:
-        for note in plan.adjustments:
-            line = Text.assemble((f"* {plan.model}: ", "yellow"), f"{note.why} ({note.code})")
-            console.print(Padding(line, (0, 1)))
+    notes = ((plan.model, note) for plan in plans for note in plan.adjustments)
+    for model, note in dict.fromkeys(notes):  # one model at two levels may say a thing twice
+        line = Text.assemble((f"* {model}: ", "yellow"), f"{note.why} ({note.code})")
+        console.print(Padding(line, (0, 1)))
 
 
 def _cell(plan: Plan | None) -> Text:
@@ -123,7 +126,7 @@ def print_models(entries: Iterable[ModelEntry]) -> None:
         ]
         for group in groups
     ]
-    listed = _fit_tables(console, ("model", "levels", "off", "unasked"), rows)
+    listed = _fit_tables(console, ("model", "levels", "off", "by default"), rows)
     for group, shown in zip(groups, listed, strict=True):
         provider = group[0].provider
         keys = f", key {' or '.join(provider.keys)}" if provider.keys else ""
@@ -131,12 +134,17 @@ def print_models(entries: Iterable[ModelEntry]) -> None:
         console.print(shown)
 
 
-def print_found(entries: Sequence[ModelEntry], *, of: int) -> None:
-    """Print models by their full names, the best first, and how many there are in all."""
+def print_found(entries: Sequence[ModelEntry], *, of: int, meanings: Iterable[str]) -> None:
+    """Print models by their full names, the best first, and how many there are in all.
+
+    ``meanings`` says which models the searched words mean as short names.
+    """
     screen = Screen()
     rows = [(each.id, _format_levels(each), _format_off(each)) for each in entries]
     [drawn] = _fit_tables(screen, ("model", "levels", "off"), [rows], whole="model")
     screen.print(drawn)
+    for meaning in meanings:
+        echo(meaning)
     if len(entries) < of:
         echo(f"{len(entries)} of {of:,} models; --all prints the others", err=True)
 
@@ -149,7 +157,7 @@ def print_short_names(lookup: Lookup) -> None:
             names.setdefault(short.id, []).append(name)
     entries = [lookup.entry(id) for id in names]
     entries.sort(key=lambda entry: list(lookup.catalog.providers).index(entry.provider.name))
-    rows = [(" ".join(names[each.id]), each.id, _format_levels(each)) for each in entries]
+    rows = [(", ".join(names[each.id]), each.id, _format_levels(each)) for each in entries]
     [drawn] = _fit_tables(screen, ("name", "means", "levels"), [rows], whole="means")
     screen.print(drawn)
     known, providers = len(lookup.entries()), len(lookup.catalog.providers)

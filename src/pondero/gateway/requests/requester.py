@@ -23,6 +23,9 @@ _OWN_PAGE = ("same-origin", "none")  # of sec-fetch-site: this page itself, or a
 _PARAMETERS = 64  # of a query that may contain a key
 _LONGEST_HOST = 300  # characters; a name has 253, and a port five
 _UNKNOWN = "unknown gateway key; create one with 'pondero keys create --gateway'"
+_MISSING = (
+    "the request has no gateway key; send it as 'authorization: Bearer KEY' or 'x-api-key: KEY'"
+)
 
 
 class AccessDenied(Exception):
@@ -145,10 +148,11 @@ def find_requester(http: HttpRequest, keys: Sequence[GatewayKey], now: float) ->
     """Return who asks; without keys, all pass. Raises AccessDenied."""
     if not keys:
         return _LOCAL
-    problem = AccessDenied(401, _UNKNOWN)
+    problem = AccessDenied(401, _MISSING)
     for shown in _iter_keys(http.headers, http.url):
         found = find_holder(keys, shown)
         if found is None:
+            problem = problem if problem.key else AccessDenied(401, _UNKNOWN)
             continue
         if (end := find_end(found, now)) is None:
             return Requester(found.hash, found)

@@ -29,6 +29,7 @@ from string import ascii_uppercase
 from msgspec import Struct
 
 from ...canon import Json
+from ...catalog import did_you_mean
 from ...client import AsyncClient, SchemaCheck
 from ...errors import BadParameter
 from ..questions import Question
@@ -118,7 +119,7 @@ def make_check(name: str) -> Check:
 def _find_kind(name: str) -> tuple[JudgeKind, str]:
     kind, _, argument = name.partition(":")
     if kind not in KINDS:
-        message = f"unknown judge {name!r}; use {' '.join(KINDS)}"
+        message = f"unknown judge {name!r}; {did_you_mean(kind, KINDS)}use {' '.join(KINDS)}"
         raise BadParameter(message)
     if argument and not KINDS[kind].argument:
         message = f"the judge {kind!r} takes no argument; remove {argument!r}"

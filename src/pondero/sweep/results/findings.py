@@ -99,8 +99,8 @@ def describe_forecast(forecast: "Forecast", left: int | None = None) -> str:
     pool = "the pool" if left is None else f"another {left:,} questions"
     cost = f" and {format_cost(forecast.cost)}" if forecast.cost else ""
     return (
-        f"if it is {case}, {pool} would decide with {100 * forecast.chance:.0f} %; "
-        f"on average it takes {forecast.units:,.0f} questions{cost}"
+        f"if the level is {case}, the chance that {pool} decides is "
+        f"{100 * forecast.chance:.0f} %; on average after {forecast.units:,.0f} questions{cost}"
     )
 
 
