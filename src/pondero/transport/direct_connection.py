@@ -113,7 +113,7 @@ class DirectConnection(asyncio.Protocol):
         return self._poll is None or not self._poll.poll(0)
 
     def abort(self) -> None:
-        """Close the connection at once; whoever still reads its answer gets an error."""
+        """Close the connection at once; a reader of its answer gets an error."""
         if self.parts or not self.has_ended:
             self.error = self.error or _CLOSED_HERE
         self.has_ended = True

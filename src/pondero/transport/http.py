@@ -100,7 +100,7 @@ _EVERY: "WeakSet[HttpTransport]" = WeakSet()
 
 def _forget_all() -> None:
     with warnings.catch_warnings():
-        # Python warns of sockets that nobody closed: those of the parent, which it still uses.
+        # Python warns of sockets that were not closed: those of the parent, which it still uses.
         warnings.simplefilter("ignore", ResourceWarning)
         for transport in list(_EVERY):
             transport.forget()

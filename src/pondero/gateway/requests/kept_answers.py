@@ -72,7 +72,7 @@ class AnswerKeeper:
     async def save(self, find_prompt: Callable[[], int]) -> None:
         """Keep the answer before its end is written; ``find_prompt``: the most of its prompt.
 
-        A store that fails costs the client its history, and not its answer: nobody can continue
+        A store that fails costs the client its history, and not its answer: no request can continue
         from an id that is not there. A conversation is there without the answer, and would go on
         as if it had never been given: for one, this raises StoreError or BadRequest.
         """

@@ -44,7 +44,7 @@ class KeptRecord(Struct, frozen=True, kw_only=True):
 class KeptConversation(Struct, frozen=True, kw_only=True):
     """A conversation: its labels, and the names of the records with its items, in order.
 
-    ``is_deleted``: its records are about to be deleted, and nobody may add another.
+    ``is_deleted``: its records are about to be deleted, and no other may be added.
     """
 
     id: str
