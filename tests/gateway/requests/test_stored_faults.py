@@ -91,7 +91,9 @@ async def run_turns(
 ) -> int:
     """Hold a conversation and check each answer; return how often its store was used."""
     _, conversation = await world.call("POST", "/conversations", {})
-    store.uses, store.fails_at, previous, given = 0, fails_at, None, []
+    store.uses, store.fails_at = 0, fails_at
+    previous: str | None = None
+    given: list[int] = []
     used = 0
     for turn in range(TURNS + 1):
         if turn == TURNS:
