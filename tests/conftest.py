@@ -27,6 +27,7 @@ _OURS = {
     "PONDERO_JS",
     _SKIP,
 }  # the only settings of ours that a test run may be given
+_LEAVES_OPEN = pytest.StashKey[bool]()
 _LONGEST = 300  # seconds that a test may take; the slowest takes a tenth of it on a busy machine
 _CONTRACTS = Path(__file__).parent / "contract"
 _SKIPPED = (
@@ -91,13 +92,22 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 @pytest.fixture
-def leaves_open() -> Iterator[None]:
+def leaves_open(request: pytest.FixtureRequest) -> None:
     """For libraries of others that leave connections and loops open: a later test is not blamed."""
-    yield
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        asyncio.set_event_loop(None)
-        gc.collect()
+    request.node.stash[_LEAVES_OPEN] = True
+
+
+@pytest.hookimpl(specname="pytest_runtest_protocol", wrapper=True)
+def pytest_collect_what_is_left_open(item: pytest.Item) -> Iterator[None]:
+    """Collect it when the test has ended: until then its fixtures keep their clients alive."""
+    try:
+        return (yield)
+    finally:
+        if item.stash.get(_LEAVES_OPEN, False):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                asyncio.set_event_loop(None)
+                gc.collect()
 
 
 @pytest.fixture(scope="session", autouse=True)

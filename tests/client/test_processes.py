@@ -156,6 +156,21 @@ def test_a_child_forked_from_a_running_loop_has_connections_of_its_own():
     assert server.connections == 2
 
 
+FORKING = """
+import os, pondero
+pondero.ask('openai-chat:gpt-5', 'hi', stream=False)
+if not (child := os.fork()):
+    print(pondero.ask('openai-chat:gpt-5', 'child', stream=False).text, flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_child_is_not_warned_of_the_connections_of_its_parent():
+    assert run_strictly(FORKING) == (0, "child\n", "")
+
+
 CLOSING = """
 import asyncio, gc, pondero, socket
 open_ones = lambda: [each for each in gc.get_objects() if isinstance(each, socket.socket) and each.fileno() >= 0]
@@ -178,13 +193,18 @@ print(len(open_ones()) - before)
 )
 def test_the_shared_clients_close_at_exit_without_a_warning(call):
     """Python's own warnings of open sockets and loops are errors here."""
+    assert run_strictly(CLOSING.format(call=call)) == (0, "0\n", "")
+
+
+def run_strictly(program: str) -> tuple[int, str, str]:
+    """Run a program for which every warning is an error; return its end and what it wrote."""
     with serving(echo) as server:
         more = {"OPENAI_API_KEY": KEYS["openai-chat"], "OPENAI_BASE_URL": server.url}
         ran = subprocess.run(
-            [sys.executable, "-W", "error", "-c", CLOSING.format(call=call)],
+            [sys.executable, "-W", "error", "-c", program],
             env={**os.environ, **more},
             capture_output=True,
             text=True,
             check=False,
         )
-    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "0\n", "")
+    return ran.returncode, ran.stdout, ran.stderr

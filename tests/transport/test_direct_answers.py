@@ -79,6 +79,20 @@ def test_what_never_comes_to_the_point_is_given_up_within_64_kib(kind, first, ag
     assert said < 64 * 1024 * 1024  # what sockets hold
 
 
+@pytest.mark.parametrize("kind", LOOPS)
+@pytest.mark.parametrize("line", [b"a: b\r\n", b"a:\r\n"])
+def test_a_head_of_many_short_lines_is_refused_before_they_are_joined(kind, line):
+    error = outcome(kind, saying(HEAD + line * 12_000 + b"content-length: 5\r\n\r\nhello"))
+    assert isinstance(error, Unreachable), error
+    assert "more than 256 header lines" in str(error)
+
+
+@pytest.mark.parametrize("kind", LOOPS)
+def test_a_head_of_256_lines_is_read(kind):
+    said = HEAD + b"a: b\r\n" * 255 + b"content-length: 5\r\n\r\nhello"
+    assert outcome(kind, saying(said)) == (200, b"hello")
+
+
 # -- answers that are unusual ---------------------------------------------------------------------
 
 

@@ -10,6 +10,7 @@ from ..errors import (
     Overloaded,
     PonderoError,
     ServerFailed,
+    StoreError,
     TransportError,
     WireError,
 )
@@ -21,6 +22,7 @@ PATIENCE = 5.0
 MOVES_ON: Mapping[type[PonderoError], bool] = {
     ContextTooLong: True,  # another model may have a larger window
     BadRequest: False,  # the request itself is wrong
+    StoreError: False,  # a model answered, and that could not be stored
     PonderoError: True,
 }
 """Kind of failure -> whether another model might succeed; the first match counts."""

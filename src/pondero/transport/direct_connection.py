@@ -8,6 +8,7 @@ import asyncio
 import select
 from asyncio.transports import BaseTransport, Transport
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from math import inf
 from typing import Any, cast
 
@@ -15,6 +16,8 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 _UNREAD = 256 * 1024  # bytes that wait for the reader; more make the service wait
 _WITHOUT_BODY = 64 * 1024  # bytes in a row that are no body: heads, chunk extensions, trailers
+_HEADERS = 256  # lines of one head; joining more of one name would stop the event loop
+_CLOSED_HERE = "closed by this program before the answer was read"
 _LAST_INTERIM = 199  # a status up to here announces that the real one follows
 
 
@@ -37,6 +40,7 @@ class DirectConnection(asyncio.Protocol):
     _is_paused: bool = False
     _unread: int = 0
     _without_body: int = 0
+    _lines: int = 0
     _unsent: int = 0
     _seconds: float = 0.0
     _deadline: float = inf
@@ -54,7 +58,7 @@ class DirectConnection(asyncio.Protocol):
 
     def ask(self, data: Sequence[bytes], seconds: float) -> None:
         """Write a request, whose answer must begin within ``seconds``."""
-        self.headers, self.status, self._without_body = {}, 0, 0
+        self.headers, self.status, self._without_body, self._lines = {}, 0, 0, 0
         self.is_silent, self._is_last, self.has_ended = True, True, False
         if len(data) == 1:
             self.transport.write(data[0])
@@ -104,14 +108,23 @@ class DirectConnection(asyncio.Protocol):
 
         An end that the event loop has not read yet would cost the request that is written now.
         """
-        return not self.is_closed and (self._poll is None or not self._poll.poll(0))
+        if self.is_closed or self.transport.is_closing():  # the event loop is about to say so
+            return False
+        return self._poll is None or not self._poll.poll(0)
 
     def abort(self) -> None:
-        """Close the connection at once."""
+        """Close the connection at once; a reader of its answer gets an error."""
+        if self.parts or not self.has_ended:
+            self.error = self.error or _CLOSED_HERE
         self.has_ended = True
         self.parts.clear()
         if hasattr(self, "transport") and not self._loop.is_closed():
             self.transport.abort()
+
+    def drop(self) -> None:
+        """Close the connection soon, from any thread: garbage is collected in all of them."""
+        with suppress(RuntimeError):  # the event loop is closed, and its connections with it
+            self._loop.call_soon_threadsafe(self.abort)
 
     # The event loop calls these.
 
@@ -161,6 +174,9 @@ class DirectConnection(asyncio.Protocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         """Add a header; those that follow the body are ignored."""
         if not self.status:
+            self._lines += 1
+            if self._lines > _HEADERS:
+                raise ValueError(f"more than {_HEADERS} header lines")
             key, text = name.lower().decode("latin-1"), value.decode("latin-1")
             had = self.headers.get(key)
             self.headers[key] = text if had is None else f"{had}, {text}"
@@ -169,7 +185,7 @@ class DirectConnection(asyncio.Protocol):
         """Take the head, unless it announces another one."""
         status: int = self._parser.get_status_code()
         if status <= _LAST_INTERIM:
-            self.headers, self._is_interim = {}, True
+            self.headers, self._lines, self._is_interim = {}, 0, True
             return
         coding = self.headers.get("transfer-encoding")
         if coding is not None and coding.lower() != "chunked":
@@ -190,7 +206,8 @@ class DirectConnection(asyncio.Protocol):
     def _refuse(self, error: Exception) -> None:
         self._is_last = True
         if not self.has_ended:  # what follows a whole answer does not harm it
-            self._fail(f"the answer is not HTTP: {error}")
+            why = error.__context__ or error  # what one of our functions raised, or the parser
+            self._fail(f"the answer is not HTTP: {why}")
 
     def _check_size(self, size: int, *, has_body: bool) -> None:
         self._without_body = 0 if has_body else self._without_body + size

@@ -232,9 +232,6 @@ class DirectPool:
             yield
         finally:
             self._all_closed = asyncio.get_running_loop().create_future()
-            for _, task in self._addresses.values():
-                task.cancel()
-            self._addresses.clear()
             for connection in list(self._open):
                 connection.abort()
             if self._open:
@@ -255,7 +252,7 @@ class DirectResponseStream:
         coding = self.head.headers.get("content-encoding", "").strip().lower()
         self._packed: PackedBody | None = PackedBody(coding) if coding in CODINGS else None
         if self._packed is None and coding not in ("", "identity"):
-            self.__del__()
+            connection.abort()
             message = f"{place.named} packed its answer as {coding!r}, which was not asked for"
             raise Unreachable(message)
 
@@ -300,7 +297,7 @@ class DirectResponseStream:
     def __del__(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None and not connection.is_closed:
-            connection.abort()
+            connection.drop()
 
 
 async def _begin(connection: DirectConnection, data: list[bytes], seconds: float) -> None:

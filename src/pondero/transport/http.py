@@ -3,6 +3,7 @@
 import os
 import re
 import ssl
+import warnings
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, lru_cache, partial
@@ -98,8 +99,11 @@ _EVERY: "WeakSet[HttpTransport]" = WeakSet()
 
 
 def _forget_all() -> None:
-    for transport in list(_EVERY):
-        transport.forget()
+    with warnings.catch_warnings():
+        # Python warns of sockets that were not closed: those of the parent, which it still uses.
+        warnings.simplefilter("ignore", ResourceWarning)
+        for transport in list(_EVERY):
+            transport.forget()
 
 
 if hasattr(os, "register_at_fork"):  # not for asyncio: a child has its own event loop

@@ -1,7 +1,8 @@
 """Every store of answers keeps the same promises: memory, Redis, SQLite and PostgreSQL."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any
 
 import pytest
@@ -191,6 +192,44 @@ def test_a_database_that_is_away_fails_closed() -> None:
     async def body() -> None:
         with pytest.raises(Overloaded, match="the store of answers is unreachable"):
             await store.get(["a"])
+
+    run(body())
+
+
+class HungDatabase:
+    """A database that answers nothing until ``go``."""
+
+    def __init__(self) -> None:
+        self.go = threading.Event()
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        self.go.wait(60)
+        return []
+
+    def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> int:
+        self.go.wait(60)
+        return 0
+
+    def close(self) -> None:
+        self.go.set()
+
+
+def test_while_a_database_hangs_nobody_else_waits_and_each_use_ends_in_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pondero.gateway.state.sql_kept_store.WRITING", 0.5)
+
+    async def body() -> None:
+        store = SqlKeptStore(HungDatabase(), seconds=SECONDS, size=1 << 20)
+        uses = [store.get(["a"]) for _ in range(40)] + [store.put({"a": b"1"}) for _ in range(40)]
+        begun = asyncio.gather(*uses, return_exceptions=True)
+        await asyncio.sleep(0)
+        async with asyncio.timeout(20):
+            assert await asyncio.to_thread(int) == 0  # as a host's name is looked up
+            assert not begun.done()
+            found = await begun
+        assert {type(each) for each in found} == {Overloaded}
+        await store.aclose()
 
     run(body())
 

@@ -21,6 +21,7 @@ from ..state.background_runs import BackgroundRun, RunPlace, RunState
 from ..state.kept_records import KeptRecord, pack_items, read_record
 from ..state.kept_store import KeptStore
 from .errors import read_reason
+from .kept_answers import change_entry
 from .request_id import HEADER
 from .routed_request import RoutedRequest
 from .translation import make_reply_context
@@ -169,11 +170,15 @@ async def _end(
     """Store how an answer ended; the whole answer was stored when it was complete."""
     run.begun = True  # no status is written over the end
     await _save_events(store, rules, run)
-    name = run.place.record
-    record = read_record((await store.get([name])).get(name))
-    if record is not None and is_open(record, rules):
+
+    def end(data: bytes) -> bytes | None:
+        record = read_record(data)
+        if record is None or not is_open(record, rules):
+            return None
         ended = _write_end(rules, run, bytes(record.answer))
-        await store.put({name: json.encode(replace(record, answer=Raw(ended)))})
+        return json.encode(replace(record, answer=Raw(ended)))
+
+    await change_entry(store, run.place.record, end)
     state = RunState(beat=gateway.now(), is_over=True, parts=run.parts)
     await store.put({run.place.state: json.encode(state)})
 

@@ -13,7 +13,7 @@ from secrets import token_hex
 from msgspec import Raw, json
 
 from ...dialects import ItemRow, KeptAnswer, KeptResponses
-from ...errors import Overloaded, PonderoError
+from ...errors import BadRequest, Overloaded, PonderoError, StoreError
 from ..answers.key_filter import KeyFilter
 from ..server.context import GatewayContext
 from ..state.kept_records import (
@@ -72,20 +72,32 @@ class AnswerKeeper:
     async def save(self, find_prompt: Callable[[], int]) -> None:
         """Keep the answer before its end is written; ``find_prompt``: the most of its prompt.
 
-        A store that fails costs the client its history, and not its answer.
+        A store that fails costs the client its history, and not its answer: no request can continue
+        from an id that is not there. A conversation is there without the answer, and would go on
+        as if it had never been given: for one, this raises StoreError or BadRequest.
         """
         answer, said, rules = self._answer, self._routed.stored.said, self._rules
         if answer is None or said is None or rules is None or self._store is None:
             return
         body = self._hidden.whole(answer.body)
+        conversation = said.conversation if said.is_stored else None
         size = len(body) + sum(map(len, said.input))
         if size > (most := self._gateway.config.responses.answer_bytes):
             LOG.warning("an answer of %d bytes is not kept; answer_bytes is %d", size, most)
+            if conversation is not None:
+                raise BadRequest(
+                    f"this answer is too large for the conversation {conversation!r}: "
+                    f"{size:,} bytes with its request, and {most:,} are allowed",
+                    status=400,
+                )
             return
         try:
             await self._put(self._store, rules, answer, body=body, find_prompt=find_prompt)
         except PonderoError as error:
             LOG.error("an answer is not kept: %s", error)  # noqa: TRY400 - no traceback
+            if conversation is not None:
+                message = f"the answer could not be added to the conversation {conversation!r}"
+                raise StoreError(message) from None
 
     async def _put(
         self,
@@ -112,15 +124,29 @@ class AnswerKeeper:
             has_events=said.is_background and said.streams,
         )
         name = name_response(client, answer.id)
-        made = (id for id, _ in rows if rules.find_holder(id) == rules.make_id(seed))
-        ids = (*made, *(id for id, _ in answer.items))  # other items were kept before
-        entries = point_to(client, ids, name, rules=rules, of=answer.id)
-        await store.put({**entries, name: json.encode(record)})
-        if said.conversation is not None and said.is_stored:
-            items = (*rows, *answer.items)
-            await add_items(
-                store, rules, (client, said.conversation), items, hidden=dict(answer.hidden)
+        # The conversation comes first: an answer that can be fetched is in it.
+        if (
+            said.conversation is None
+            or not said.is_stored
+            or not await add_items(
+                store,
+                rules,
+                (client, said.conversation),
+                (*rows, *answer.items),
+                hidden=dict(answer.hidden),
             )
+        ):
+            made = (id for id, _ in rows if rules.find_holder(id) == rules.make_id(seed))
+            ids = (*made, *(id for id, _ in answer.items))  # other items were kept before
+            entries = point_to(client, ids, name, rules=rules, of=answer.id)
+        else:
+            entries = {}  # they lead to the conversation
+        value = json.encode(record)
+        if said.is_background:  # its client may have deleted it while it was worked on
+            if await change_entry(store, name, lambda _: value) is not None:
+                await store.put(entries)
+            return
+        await store.put({**entries, name: value})
 
 
 def _measure(answer: KeptAnswer, find_prompt: Callable[[], int]) -> int | None:
@@ -141,21 +167,23 @@ async def add_items(
     *,
     hidden: dict[str, int | None],
 ) -> KeptConversation | None:
-    """Add items to the conversation ``place`` (client and id); None if it is gone by now."""
+    """Add items to the conversation ``place`` (client and id); None if it is gone by now.
+
+    A store that fails may have changed the conversation all the same, so the items stay then.
+    """
     client, id = place
     items = tuple(rows)
     record = KeptRecord(input=pack_items(items), hidden=hidden)
     name = make_entry_name("segment", client, f"{id}\0{token_hex(16)}")
     entries = point_to(client, [each for each, _ in items], name, rules=rules)
     await store.put({**entries, name: json.encode(record)})
-    changed: KeptConversation | None = None
-    try:
-        changed = await change_conversation(
-            store, place, lambda found: {"records": (*found.records, name)}
-        )
-    finally:
-        if changed is None:
-            await store.delete([name, *entries])
+
+    def add(found: KeptConversation) -> dict[str, object]:
+        return {"records": (*(each for each in found.records if each != name), name)}
+
+    changed = await change_conversation(store, place, add)
+    if changed is None:
+        await store.delete([name, *entries])
     return changed
 
 

@@ -242,11 +242,21 @@ async def _update(asked: _KeptRequest) -> HttpResponse | None:
 
 
 async def _delete_conversation(asked: _KeptRequest) -> HttpResponse | None:
-    found = await _find_conversation(asked)
-    rows = await _list_rows(asked, found)
-    ids = [id for id, _ in rows]
-    pointers = await find_pointers(asked.store, asked.client, ids, found.records)
+    """Delete a conversation, with what others add to it at the same time."""
     own = name_conversation(asked.client, asked.call.id)
+
+    def mark(data: bytes) -> bytes | None:
+        found = read_conversation(data, also_deleted=True)
+        return None if found is None else json.encode(replace(found, is_deleted=True))
+
+    marked = await change_entry(asked.store, own, mark)
+    found = read_conversation(marked, also_deleted=True)
+    if found is None:
+        raise Rejected(asked.rules.endpoints.reject_conversation(asked.call.id))
+    kept = (await asked.store.get(found.records)).values()
+    records = [each for each in map(read_record, kept) if each is not None]
+    ids = [id for each in records for id, _ in list_rows(each, asked.rules)]
+    pointers = await find_pointers(asked.store, asked.client, ids, found.records)
     await asked.store.delete([own, *found.records, *pointers])
     return asked.rules.endpoints.write_deleted(asked.call)
 

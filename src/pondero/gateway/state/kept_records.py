@@ -42,12 +42,16 @@ class KeptRecord(Struct, frozen=True, kw_only=True):
 
 
 class KeptConversation(Struct, frozen=True, kw_only=True):
-    """A conversation: its labels, and the names of the records with its items, in order."""
+    """A conversation: its labels, and the names of the records with its items, in order.
+
+    ``is_deleted``: its records are about to be deleted, and no other may be added.
+    """
 
     id: str
     created: int
     metadata: Raw = Raw(b"{}")
     records: tuple[str, ...] = ()
+    is_deleted: bool = False
 
 
 _RECORD = get_decoder(KeptRecord)
@@ -63,12 +67,13 @@ def read_record(data: bytes | None) -> KeptRecord | None:
         return None
 
 
-def read_conversation(data: bytes | None) -> KeptConversation | None:
+def read_conversation(data: bytes | None, *, also_deleted: bool = False) -> KeptConversation | None:
     """Return a conversation; None if there is none, or a later version wrote it."""
     try:
-        return None if data is None else _CONVERSATION.decode(data)
+        found = None if data is None else _CONVERSATION.decode(data)
     except msgspec.MsgspecError:
         return None
+    return found if found is None or also_deleted or not found.is_deleted else None
 
 
 def make_entry_name(kind: str, client: str, id: str) -> str:

@@ -1,14 +1,20 @@
 """The store of answers in a database, SQLite or PostgreSQL."""
 
 import time
-from asyncio import to_thread
+from asyncio import get_running_loop, timeout, to_thread
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
 from ...errors import Overloaded, StoreError
 from ...store import Schema, data_folder
-from ..observability.ledger_database import LedgerDatabase, PostgresDatabase, SqliteDatabase
+from ..observability.ledger_database import (
+    WRITING,
+    LedgerDatabase,
+    PostgresDatabase,
+    SqliteDatabase,
+)
 from .kept_store import measure_entry
 
 FILE = "gateway-responses.db"
@@ -32,6 +38,7 @@ _FORM = "pondero_kept_form"
 _WHAT = "the store of answers"
 _PAGE = 500  # names in one query
 _FRESH = 0.9  # of the time: an entry with more of it left is not written again
+_THREADS = 2  # that read, and as many that write
 _TIDY = 60.0  # seconds between two looks for entries that are too old or too many
 _PUT = (
     "INSERT INTO pondero_kept (name, value, until, size) VALUES (?, ?, ?, ?) "
@@ -59,27 +66,32 @@ class SqlKeptStore:
         self._size = size
         self._clock = clock
         self._tidied = 0.0
+        # Its own: while a database hangs, nothing else waits for a thread, such as names of hosts.
+        self._readers = ThreadPoolExecutor(_THREADS, "pondero-kept-read")
+        self._writers = ThreadPoolExecutor(_THREADS, "pondero-kept-write")
 
     async def get(self, names: Iterable[str]) -> dict[str, bytes]:
         """Return the values of these names, and extend their time."""
         wanted = list(names)
-        return await _run(self._read, wanted) if wanted else {}
+        return await _run(self._readers, self._read, wanted) if wanted else {}
 
     async def put(self, items: Mapping[str, bytes]) -> None:
         """Store these values."""
         if items:
-            await _run(self._write, dict(items))
+            await _run(self._writers, self._write, dict(items))
 
     async def delete(self, names: Iterable[str]) -> None:
         """Forget these names."""
-        await _run(self._delete, list(names))
+        await _run(self._writers, self._delete, list(names))
 
     async def swap(self, name: str, old: bytes | None, new: bytes) -> bool:
         """Replace a value, or add it if ``old`` is None; return False if it is another by now."""
-        return await _run(self._swap, (name, old, new))
+        return await _run(self._writers, self._swap, (name, old, new))
 
     async def aclose(self) -> None:
         """Close the database."""
+        for threads in (self._readers, self._writers):
+            threads.shutdown(wait=False, cancel_futures=True)
         await to_thread(self._database.close)
 
     def _read(self, names: Sequence[str]) -> dict[str, bytes]:
@@ -140,12 +152,17 @@ class SqlKeptStore:
         return self._database.write(sql, [(*row[1:], name, old, now)]) == 1
 
 
-async def _run(step: "Callable[[Argument], Value]", argument: "Argument") -> Value:
-    """Run a step in a thread: a database may take its time."""
+async def _run(
+    threads: ThreadPoolExecutor, step: "Callable[[Argument], Value]", argument: "Argument"
+) -> Value:
+    """Run a step in a thread, with the wait for one: a database may take its time."""
     try:
-        return await to_thread(step, argument)
+        async with timeout(WRITING):
+            return await get_running_loop().run_in_executor(threads, step, argument)
     except StoreError as error:
         raise Overloaded(f"{_WHAT} is unreachable: {error}", status=503, retry_after=1.0) from None
+    except TimeoutError:
+        raise Overloaded(f"{_WHAT} does not answer", status=503, retry_after=1.0) from None
 
 
 Argument = TypeVar("Argument")
