@@ -77,6 +77,36 @@ def test_a_thread_is_deleted_on_a_disk_that_is_full(full_disk, tmp_path):
         threads.add(stays, [asked("more")])
 
 
+class NoRoomAtAll(sqlite3.Connection):
+    """A disk without a byte of room: not even the index of the log can be made next to the file."""
+
+    def execute(self, sql, *values):
+        [[locking]] = super().execute("PRAGMA locking_mode").fetchall()
+        if locking != "exclusive" and not sql.startswith("PRAGMA locking_mode"):
+            error = sqlite3.OperationalError("disk I/O error")
+            error.sqlite_errorname = "SQLITE_IOERR_SHMSIZE"
+            raise error
+        return super().execute(sql, *values)
+
+
+def test_threads_are_read_and_deleted_on_a_disk_without_any_room(monkeypatch, tmp_path):
+    with Threads.open(tmp_path / "threads.db") as threads:
+        gone, stays = begin(threads, asked("one")), begin(threads, asked("two"))
+    connect = sqlite3.connect
+    monkeypatch.setattr(
+        "pondero.store.threads.database.sqlite3.connect",
+        lambda *given, **more: connect(*given, factory=NoRoomAtAll, **more),
+    )
+    with Threads.open(tmp_path / "threads.db") as threads:
+        assert threads.notice is not None and threads.notice.startswith("the disk is full")
+        assert [message.text for message in threads.messages(stays)] == ["two"]
+        threads.delete(gone)
+        assert [each.id for each in threads.list()] == [stays]
+    monkeypatch.undo()
+    with Threads.open(tmp_path / "threads.db") as threads:
+        assert (threads.check(), threads.notice) == ("ok", None)
+
+
 def test_the_last_thread_is_one_that_has_messages(threads):
     talked = begin(threads, asked("one"))
     threads.start(model="m")  # a full disk kept its turn away
