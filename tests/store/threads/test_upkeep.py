@@ -98,7 +98,8 @@ def test_threads_are_read_and_deleted_on_a_disk_without_any_room(monkeypatch, tm
         lambda *given, **more: connect(*given, factory=NoRoomAtAll, **more),
     )
     with Threads.open(tmp_path / "threads.db") as threads:
-        assert threads.notice is not None and threads.notice.startswith("the disk is full")
+        assert threads.notice is not None
+        assert threads.notice.startswith("the disk is full")
         assert [message.text for message in threads.messages(stays)] == ["two"]
         threads.delete(gone)
         assert [each.id for each in threads.list()] == [stays]
