@@ -278,6 +278,43 @@ def test_the_readable_rows_of_a_damaged_file_are_read_back(tmp_path):
         assert kept[0].text.startswith("question ")
 
 
+def _lose_header(whole):
+    whole[:100] = bytes(100)
+
+
+def _lose_second_half(whole):
+    del whole[len(whole) // 2 :]
+
+
+def _lose_inner_pages(whole):
+    for at in range(0, len(whole), 4096):
+        if whole[at] == 0x05:  # the page that leads to the rows of a table
+            whole[at : at + 4096] = bytes(4096)
+
+
+@pytest.mark.parametrize(
+    ("lose", "least"), [(_lose_header, 60), (_lose_second_half, 20), (_lose_inner_pages, 60)]
+)
+def test_rows_are_found_though_the_way_to_them_is_lost(tmp_path, lose, least):
+    path = tmp_path / "threads.db"
+    with Threads.open(path) as threads:
+        for n in range(60):
+            begin(threads, asked(f"question {n}"), answered(Text("x" * (n * 300))))
+        gone = begin(threads, asked("a secret that was deleted"))
+        threads.delete(gone)
+    whole = bytearray(path.read_bytes())
+    lose(whole)
+    path.write_bytes(whole)
+    with Threads.open(tmp_path / "new.db") as threads:
+        found = salvage(path, threads)
+        assert least <= len(found.threads) <= 60
+        titles = {each.title for each in found.threads}
+        assert "question 7" in titles
+        texts = [m.text for each in found.threads for m in threads.messages(each.id)]
+        assert "x" * 59 * 300 in texts or least < 60
+        assert not any("secret" in text for text in texts)
+
+
 def test_the_notice_of_a_damaged_file_has_the_command_that_reads_it_back(tmp_path):
     (tmp_path / "threads.db").write_bytes(b"SQLite format 3\0" + b"\xff" * 4096)
     with Threads.open(tmp_path / "threads.db") as threads:
