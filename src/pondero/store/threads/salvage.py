@@ -34,7 +34,7 @@ class SalvagedThreads(Struct, frozen=True):
     lost: int
 
 
-class _Scanned(Struct, frozen=True):
+class _PageRows(Struct, frozen=True):
     """Rows that were found in pages: heads by id, messages by thread and number."""
 
     heads: dict[str, Thread]
@@ -72,9 +72,9 @@ def salvage(path: Path, into: Threads) -> SalvagedThreads:
     return SalvagedThreads(tuple(saved), len(lines), lost)
 
 
-def _scan_pages(path: Path) -> _Scanned:
+def _scan_pages(path: Path) -> _PageRows:
     """Return the rows that are in any page of a file."""
-    found = _Scanned({}, {})
+    found = _PageRows({}, {})
     with (
         suppress(OSError, ValueError),
         path.open("rb") as file,
@@ -85,7 +85,7 @@ def _scan_pages(path: Path) -> _Scanned:
     return found
 
 
-def _add_row(found: _Scanned, row: tuple[Any, ...]) -> None:
+def _add_row(found: _PageRows, row: tuple[Any, ...]) -> None:
     """Add a row if it is one of the table ``threads`` or ``kept``; others are of no use."""
     with suppress(ValueError, TypeError, IndexError, StoreError):
         if len(row) >= _KEPT_COLUMNS and row[_ROLE] in _ROLES:
