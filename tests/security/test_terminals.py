@@ -280,7 +280,7 @@ def test_no_part_of_the_chat_lets_a_control_sequence_through(environment):
         terminal.press("/raw\r")
         terminal.until('"message":')
         terminal.press("/resume title\r")
-        terminal.until("go on with", f"title {escape_controls(NAME)}")
+        terminal.until("continue a thread", f"title {escape_controls(NAME)}")
         terminal.press("\r")
         terminal.until(f"─ title {escape_controls(NAME)} ", f"⚙ {escape_controls(NAME)}")
         terminal.press("\x0c")  # the list of threads

@@ -55,6 +55,18 @@ def test_a_change_keeps_every_comment(config_dir):
     assert load_settings().policy == Policy(off="floor")
 
 
+def test_an_unknown_setting_can_be_removed(config_dir):
+    config_file().parent.mkdir(parents=True, exist_ok=True)
+    text = 'thinking = "low"\nthinking_level = "high"\n[mcp.files]\ncommand = "x"\n'
+    config_file().write_text(text)
+    assert unset_config("thinking_level")
+    assert "thinking_level" not in config_file().read_text()
+    with pytest.raises(BadConfig, match="unknown setting 'mcp'"):
+        unset_config("mcp")
+    with pytest.raises(BadConfig, match="unknown setting 'thinking_level'"):
+        unset_config("thinking_level")
+
+
 def test_a_first_change_makes_the_file(config_dir):
     assert not unset_config("policy.off")
     assert set_config("policy.answer_room", "8192") == 8192

@@ -97,13 +97,13 @@ async def test_more_below_is_said_and_ctrl_end_goes_there():
         assert "more below: Page Down, Ctrl+End" in chat.text
         await chat.press("ctrl+end")
         assert "more below" not in chat.text
-        assert "/help COMMAND says how one is used" in chat.text
+        assert "/help COMMAND explains a command" in chat.text
 
 
 async def test_help_is_one_column_where_two_do_not_fit():
     async with stage(size=(40, 60)) as chat:
         await chat.say("/help")
-        assert "\n  /model    another model, or a list\n" in chat.text
+        assert "\n  /model    list or switch models\n" in chat.text
         assert "\n  /new      a new thread\n" in chat.text
         assert "Page Up" in chat.text
 

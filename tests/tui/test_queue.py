@@ -53,6 +53,20 @@ async def test_a_prompt_that_waits_is_never_sent_into_another_thread(threads, li
         assert shown(chat)[-2:] == ["say queued", "queued"]
 
 
+async def test_a_command_that_leaves_a_thread_does_not_wait_there(threads):
+    async with stage(threads=threads) as chat:
+        await with_a_prompt_that_waits(chat)
+        home = chat.app.state.thread.id
+        await chat.say("/new")
+        await chat.say("say b")
+        await chat.paste(f"/resume {home}")
+        chat.app._save_drafts()  # as a timer does every two seconds
+        await chat.press("enter")
+        assert chat.app.state.thread.id == home
+        drafts = threads._database.rows("SELECT thread, body FROM drafts")
+        assert [thread for thread, body in drafts if "/resume" in body] == []
+
+
 async def test_another_model_gets_the_prompts_that_wait_and_the_chat_says_so(threads):
     async with stage(threads=threads) as chat:
         await with_a_prompt_that_waits(chat)

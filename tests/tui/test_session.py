@@ -72,6 +72,31 @@ async def test_the_system_prompt_and_the_past_go_along():
     assert [message.text for message in seen[1].messages] == ["say one", "one", "say two"]
 
 
+def _session():
+    client = AsyncClient(transport=Emulator())
+    return Session(client, ThreadWriter(None), DIAL, clock=Clock(), paid=False)
+
+
+def test_the_list_of_models_begins_with_the_newest_of_each_product_line():
+    found = [each.value for each in _session().find_models("")]
+    short = DIAL.entry("opus"), DIAL.entry("gpt"), DIAL.entry("flash")
+    assert {each.model for each in short} <= set(found)
+    assert len(found) == len(set(found)) < 40
+
+
+def test_models_are_found_by_all_words():
+    found = [each.value for each in _session().find_models("flash google")]
+    assert found
+    assert all("flash" in each for each in found)
+    assert found[0] == DIAL.entry("flash").model
+
+
+def test_a_price_is_that_of_a_short_prompt():
+    pytest.importorskip("genai_prices")
+    found = {each.value: each.detail for each in _session().find_models("claude-sonnet-4-5")}
+    assert "$3.00/$15.00 per M" in found["claude-sonnet-4-5"]
+
+
 def test_an_unsaved_chat_still_has_its_pages():
     writer = ThreadWriter(unsaved="the disk is full")
     turn = [

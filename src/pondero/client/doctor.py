@@ -118,7 +118,7 @@ def _threads() -> Iterator[HealthCheck]:
     try:
         with Threads.open() as threads:
             if threads.notice:
-                fix = "as it says; nothing was deleted"
+                fix = "see the message; nothing was deleted"
                 yield HealthCheck("threads", ok=False, value=threads.notice, fix=fix)
             said, found = threads.check(), threads.list(limit=None)
             path, size = threads.path, threads.size / 1e6

@@ -131,12 +131,12 @@ def set_config(name: str, text: str) -> Any:
 
 
 def unset_config(name: str) -> bool:
-    """Remove one setting; return whether it was set."""
-    check_setting(name)
+    """Remove one setting; return whether it was set. An unknown one is removed if it is there."""
     document = _document()
     table, _, last = name.rpartition(".")
     place = document.get(table, {}) if table else document
-    if last not in place:
+    if last not in place or isinstance(place[last], Mapping):
+        check_setting(name)
         return False
     del place[last]
     write_atomic(config_file(), document.as_string())

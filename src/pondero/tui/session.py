@@ -36,6 +36,7 @@ from .thread_writer import ThreadWriter
 
 _MODELS = 60
 """Models that are listed at once."""
+_FEW = 1_000
 _MILLION = 1_000_000
 ALL = "all"
 """Stands for every tool among those that are approved."""
@@ -132,19 +133,21 @@ class Session:
             price_usage("", "", Usage(input=1, output=1))
 
     def find_models(self, words: str) -> tuple[Choice, ...]:
-        """Return the models that have these words, with their levels and prices."""
-        found = self._dial.names(words, most=_MODELS)
+        """Return the models that fit these words, with their levels and prices."""
+        found = self._dial.search(words, most=_MODELS)
         return tuple(Choice(name, name, self._describe_model(name)) for name in found)
 
     def _describe_model(self, name: str) -> str:
         entry = self._dial.entry(name)
         levels = self._dial.levels(entry.id)
         said = f"{levels[0]}…{levels[-1]}" if len(levels) > 1 else "".join(levels) or "no level"
-        tokens = ((Usage(input=_MILLION, output=0)), Usage(input=0, output=_MILLION))
+        # Few tokens: a long prompt would have another price at some providers.
+        tokens = (Usage(input=_FEW, output=0), Usage(input=0, output=_FEW))
         prices = [price_usage(entry.provider.name, entry.model, each) for each in tokens]
-        if None in prices:
+        known = [price * (_MILLION // _FEW) for price in prices if price is not None]
+        if len(known) < len(prices):
             return said
-        return f"{said}  ${prices[0]:.2f}/${prices[1]:.2f} per M"
+        return f"{said}  ${known[0]:.2f}/${known[1]:.2f} per M"
 
     def find_missing_key(self, model: str) -> str:
         """Return which key this model needs and how to set it; empty if it has all it needs."""

@@ -71,7 +71,7 @@ def test_bytes_that_are_no_text_are_none(call, data_dir, data):
     assert decode_text(data) is None
     code, _, err = call("ask", "--offline", "opus", stdin=data)
     assert code == 2
-    assert "is no text" in err
+    assert "is not text" in err
 
 
 def test_a_file_that_its_name_calls_a_medium_is_no_old_text():

@@ -2,6 +2,8 @@
 
 import sqlite3
 import stat
+import subprocess
+import sys
 
 import pytest
 from msgspec.structs import replace
@@ -153,6 +155,22 @@ def test_a_full_disk_is_a_sentence_and_loses_nothing(tmp_path):
         threads._database._connection.execute("PRAGMA max_page_count = 100000")
         threads.add(id, HELLO)
         assert threads.get(id).messages == 2
+
+
+def test_a_second_opening_does_not_end_the_locks_of_the_first(tmp_path):
+    """Else the program that closes the file last deletes the log that this one still writes to."""
+    script = "import sys; from pondero.store import Threads; Threads.open(sys.argv[1]).close()"
+    with opened(tmp_path) as threads:
+        with opened(tmp_path):
+            pass
+        command = [sys.executable, "-c", script, str(tmp_path / "threads.db")]
+        subprocess.run(command, check=True)
+        id = threads.start(model="m").id
+        threads.add(id, HELLO)
+        with opened(tmp_path) as fresh:
+            assert [each.id for each in fresh.list()] == [id]
+    with opened(tmp_path) as later:
+        assert [each.id for each in later.list()] == [id]
 
 
 def test_a_write_of_another_program_that_does_not_end_is_a_sentence(tmp_path, monkeypatch):

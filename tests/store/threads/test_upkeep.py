@@ -77,6 +77,37 @@ def test_a_thread_is_deleted_on_a_disk_that_is_full(full_disk, tmp_path):
         threads.add(stays, [asked("more")])
 
 
+class NoRoomAtAll(sqlite3.Connection):
+    """A disk without a byte of room: not even the index of the log can be made next to the file."""
+
+    def execute(self, sql, *values):
+        [[locking]] = super().execute("PRAGMA locking_mode").fetchall()
+        if locking != "exclusive" and not sql.startswith("PRAGMA locking_mode"):
+            error = sqlite3.OperationalError("disk I/O error")
+            error.sqlite_errorname = "SQLITE_IOERR_SHMSIZE"
+            raise error
+        return super().execute(sql, *values)
+
+
+def test_threads_are_read_and_deleted_on_a_disk_without_any_room(monkeypatch, tmp_path):
+    with Threads.open(tmp_path / "threads.db") as threads:
+        gone, stays = begin(threads, asked("one")), begin(threads, asked("two"))
+    connect = sqlite3.connect
+    monkeypatch.setattr(
+        "pondero.store.threads.database.sqlite3.connect",
+        lambda *given, **more: connect(*given, factory=NoRoomAtAll, **more),
+    )
+    with Threads.open(tmp_path / "threads.db") as threads:
+        assert threads.notice is not None
+        assert threads.notice.startswith("the disk is full")
+        assert [message.text for message in threads.messages(stays)] == ["two"]
+        threads.delete(gone)
+        assert [each.id for each in threads.list()] == [stays]
+    monkeypatch.undo()
+    with Threads.open(tmp_path / "threads.db") as threads:
+        assert (threads.check(), threads.notice) == ("ok", None)
+
+
 def test_the_last_thread_is_one_that_has_messages(threads):
     talked = begin(threads, asked("one"))
     threads.start(model="m")  # a full disk kept its turn away
@@ -245,6 +276,43 @@ def test_the_readable_rows_of_a_damaged_file_are_read_back(tmp_path):
         assert {each.id for each in threads.list(limit=None)} <= set(ids)
         kept = threads.messages(found.threads[0].id)
         assert kept[0].text.startswith("question ")
+
+
+def _lose_header(whole):
+    whole[:100] = bytes(100)
+
+
+def _lose_second_half(whole):
+    del whole[len(whole) // 2 :]
+
+
+def _lose_inner_pages(whole):
+    for at in range(0, len(whole), 4096):
+        if whole[at] == 0x05:  # the page that leads to the rows of a table
+            whole[at : at + 4096] = bytes(4096)
+
+
+@pytest.mark.parametrize(
+    ("lose", "least"), [(_lose_header, 60), (_lose_second_half, 20), (_lose_inner_pages, 60)]
+)
+def test_rows_are_found_though_the_way_to_them_is_lost(tmp_path, lose, least):
+    path = tmp_path / "threads.db"
+    with Threads.open(path) as threads:
+        for n in range(60):
+            begin(threads, asked(f"question {n}"), answered(Text("x" * (n * 300))))
+        gone = begin(threads, asked("a secret that was deleted"))
+        threads.delete(gone)
+    whole = bytearray(path.read_bytes())
+    lose(whole)
+    path.write_bytes(whole)
+    with Threads.open(tmp_path / "new.db") as threads:
+        found = salvage(path, threads)
+        assert least <= len(found.threads) <= 60
+        titles = {each.title for each in found.threads}
+        assert "question 7" in titles
+        texts = [m.text for each in found.threads for m in threads.messages(each.id)]
+        assert "x" * 59 * 300 in texts or least < 60
+        assert not any("secret" in text for text in texts)
 
 
 def test_the_notice_of_a_damaged_file_has_the_command_that_reads_it_back(tmp_path):

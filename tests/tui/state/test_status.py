@@ -103,3 +103,12 @@ def test_a_lost_cache_is_said_on_a_narrow_line_too(chat, dial):
     told = do(had(chat, dial), dial, actions.HandedOff((f"  Cache: {cost}",), cost))
     assert cost in line(told, 100)
     assert line(told, 38).endswith(" · cache lost")
+
+
+def test_a_cost_that_is_not_zero_is_not_shown_as_zero():
+    assert [as_cost(Decimal(each)) for each in ("0", "0.00004", "0.00006", "1.5")] == [
+        "$0.00",
+        "<$0.0001",
+        "$0.0001",
+        "$1.50",
+    ]

@@ -9,6 +9,7 @@ from tests.laws.test_answers_drawn import DOCUMENTS
 from tests.tui.stage import stage
 
 from pondero.canon import Message, Text
+from pondero.emulator import Emulator, ScriptedTurn
 from pondero.tui._screen.widgets.answer import AnswerView
 from pondero.tui._screen.widgets.chunks import draw_tables_as_text, split_answer
 from pondero.tui._screen.widgets.visible import make_parser
@@ -37,14 +38,70 @@ def test_a_text_with_link_definitions_is_one_chunk():
 
 def test_a_long_table_is_text_with_aligned_columns():
     rows = "".join(f"| {n} | {'x' * (n % 7)} |\n" for n in range(300))
-    drawn = draw_tables_as_text(f"Before.\n\n| number | what |\n|---|---|\n{rows}\nAfter.\n")
+    text = f"Before.\n\n| number | what |\n|---|---|\n{rows}\nAfter.\n"
+    drawn = draw_tables_as_text(text, 80)
     assert drawn.startswith("Before.\n\n```text\nnumber  what\n──────  ──────\n0")
     assert "\n299     xxxxx\n```\n\nAfter.\n" in drawn
 
 
 def test_a_short_table_stays_one():
     text = "| a | b |\n|---|---|\n| 1 | 2 |\n"
-    assert draw_tables_as_text(text) == text
+    assert draw_tables_as_text(text, 80) == text
+
+
+def test_a_table_with_too_many_columns_is_records():
+    columns = range(14)
+    rows = ["|".join(f"{word}{n}" for n in columns) for word in ("head", "first ", "a\\|b ")]
+    text = f"{rows[0]}\n{'|'.join('---' for _ in columns)}\n{rows[1]}\n{rows[2]}\n"
+    assert draw_tables_as_text(text, 200) == text
+    drawn = draw_tables_as_text(text, 76)
+    assert drawn.startswith("```text\nhead0   first 0\nhead1   first 1\n")
+    assert "\nhead13  first 13\n\nhead0   a|b 0\n" in drawn
+
+
+def test_a_long_table_that_is_too_wide_is_records():
+    rows = "".join(f"| {n} | {'word ' * 20} |\n" for n in range(60))
+    drawn = draw_tables_as_text(f"| number | what |\n|---|---|\n{rows}", 76)
+    assert drawn.startswith("```text\nnumber  0\nwhat    word word")
+
+
+WIDE = (
+    "|".join(f"column{n}" for n in range(14))
+    + f"\n{'|'.join('---' for _ in range(14))}\n"
+    + "|".join(f"value {n}" for n in range(14))
+)
+
+
+@pytest.mark.anyio
+async def test_a_wide_table_is_records_where_it_does_not_fit():
+    past = (
+        ThreadMessage(0, Message("user", (Text("q"),))),
+        ThreadMessage(1, Message("assistant", (Text(f"Here:\n\n{WIDE}\n"),))),
+    )
+    opened = actions.ThreadOpened(model="claude-opus-5", past=past, count=2)
+    async with stage(first=(opened,)) as chat:
+        await chat.quiet()
+        assert "column13  value 13" in chat.text
+        await chat.pilot.resize_terminal(200, 24)
+        await chat.quiet()
+        assert "column13  value 13" not in chat.text
+        assert "value 13" in chat.text
+        await chat.pilot.resize_terminal(80, 24)
+        await chat.quiet()
+        assert "column13  value 13" in chat.text
+
+
+@pytest.mark.anyio
+async def test_a_wide_table_that_arrives_is_records_at_the_end():
+    def emulator(**options):
+        made = Emulator(**options)
+        made.expect(ScriptedTurn(text=WIDE))
+        return made
+
+    async with stage(emulator=emulator) as chat:
+        await chat.say("a table, please")
+        await chat.quiet()
+        assert "column13  value 13" in chat.text
 
 
 def _awake(chat) -> tuple[int, int]:

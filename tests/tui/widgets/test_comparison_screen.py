@@ -79,7 +79,7 @@ async def test_retry_stands_beside_the_answer_and_both_are_kept(threads):
         given, fresh = chat.app.state.comparing.columns
         assert (given.name, given.given, fresh.name) == ("medium", True, "high")
         assert given.chat.tally.thinking == 114
-        assert "medium (in the thread)" in chat.text
+        assert "medium (current)" in chat.text
         assert chat.matches("retry")
         await chat.press("enter")
         second = chat.app.state.thread.id

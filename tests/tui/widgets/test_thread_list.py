@@ -215,3 +215,10 @@ async def test_hostile_words_are_spelled_out_on_every_surface(threads):
         check(chat)
         chat.gate.open()
         await chat.quiet()
+
+
+async def test_a_line_that_is_too_long_ends_with_a_mark(threads):
+    async with stage("claude-sonnet-4-5/off", threads=threads) as chat:
+        await chat.say("say heron")
+        await chat.press("ctrl+l")
+        await until(chat, "2 messages, claude-sonnet…")

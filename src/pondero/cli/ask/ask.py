@@ -133,6 +133,8 @@ def _turn(
                         sheet.write(event)
             except PonderoError as problem:
                 error = problem
+            finally:
+                sheet.pause()  # saving may have something to say
     answer = make_result(
         start,
         turn.replies,

@@ -85,7 +85,7 @@ def _read_stdin(*, wanted: bool) -> str:
         data = sys.stdin.read().encode() if raw is None else raw.read()
     text = decode_text(data)
     if text is None:
-        raise click.UsageError("what is piped in is no text; give a picture or a PDF with -a -")
+        raise click.UsageError("standard input is not text; attach a picture or a PDF with -a -")
     return text.strip()
 
 

@@ -265,6 +265,8 @@ def save_turn(
             kept = recorder.stored_messages(added, stream.replies)
             turn = replace(turn, messages=kept or turn.messages, refusals=chat.refusals)
             if kept or interrupted:
+                if place.journal.number is None:
+                    stack.close()  # on a full disk, the open file is locked
                 _save(turn if kept else mark_partial(turn), place)
             else:
                 place.journal.discard()

@@ -112,8 +112,8 @@ def chat(
         raise UsageError(message)
     writer, first = _open_writer(save=save)
     if offline:
-        tip = "  it adds, remembers, and writes Markdown: show me a table, a list and some code"
-        first = (_report("offline: the built-in emulator answers in its place", tip), *first)
+        tip = "  it can do sums and remember; for Markdown, type: show me a table, a list and code"
+        first = (_report("offline: the built-in emulator answers for every model", tip), *first)
     if resume is not None:
         first = (*_resume_actions(writer, resume, model), *first)
     tap = AsyncTap(_transport(offline=offline))

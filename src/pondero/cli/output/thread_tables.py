@@ -4,6 +4,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -30,11 +31,17 @@ def open_threads() -> Iterator[Threads]:
     """Open the user's threads; say on stderr what was moved aside, and what was recovered."""
     with Threads.open() as threads:
         if threads.notice:
-            warn(threads.notice)
+            _warn_once(threads.notice)
         for thread in _recover(threads):
             title = escape_controls(thread.title)
             warn(f"a turn that was cut off is saved in thread {thread.id} ({title})")
         yield threads
+
+
+@cache
+def _warn_once(notice: str) -> None:
+    """Say this once: a command opens the threads several times."""
+    warn(notice)
 
 
 def _recover(threads: Threads) -> tuple[Thread, ...]:

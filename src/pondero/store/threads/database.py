@@ -112,11 +112,22 @@ VERSION = THREADS.version
 
 
 class Database:
-    """A connection that threads may share; every write is one transaction."""
+    """A connection that threads may share; every write is one transaction.
 
-    def __init__(self, path: Path, schema: Schema = THREADS, *, read_only: bool = False) -> None:
+    ``alone``: lock other programs out, and need no room on the disk next to the file.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        schema: Schema = THREADS,
+        *,
+        read_only: bool = False,
+        alone: bool = False,
+    ) -> None:
         self.path = path
         self._schema = schema
+        self._alone = alone
         self._lock = RLock()
         with _translate_errors(path):
             if read_only:
@@ -190,6 +201,8 @@ class Database:
 
     def _prepare(self) -> None:
         execute = self._connection.execute
+        if self._alone:
+            execute("PRAGMA locking_mode = EXCLUSIVE")  # the log's index is then in memory
         execute("PRAGMA foreign_keys = ON")
         execute("PRAGMA synchronous = NORMAL")  # in WAL: survives a killed process
         execute("PRAGMA secure_delete = ON")  # overwrites deleted rows
@@ -267,10 +280,13 @@ def is_locked(path: Path) -> bool:
 
 
 def open_database(path: Path) -> tuple[Database, str | None]:
-    """Return the database, and a notice if a damaged file was moved aside, or it is read-only."""
+    """Return the database, and a notice if it was damaged, is read-only, or its disk is full."""
     try:
         return Database(path), None
     except StoreError as error:
+        if is_full(error.__cause__):
+            said = f"the disk is full: nothing is saved in {path} until you make room"
+            return Database(path, alone=True), said
         if _is_unwritable(error.__cause__) and path.is_file():
             said = f"{path} can only be read; nothing is saved there"
             return Database(path, read_only=True), said
@@ -350,7 +366,9 @@ def _is_unwritable(error: BaseException | None) -> bool:
 
 def is_full(error: BaseException | None) -> bool:
     """Return whether the disk had no more room."""
-    return _is_sqlite_error(error, "SQLITE_FULL") or getattr(error, "errno", None) == ENOSPC
+    # Even to read, SQLite makes an index of the write-ahead log next to the file.
+    names = ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE")
+    return _is_sqlite_error(error, *names) or getattr(error, "errno", None) == ENOSPC
 
 
 def _is_damage(error: BaseException | None) -> bool:
@@ -358,9 +376,14 @@ def _is_damage(error: BaseException | None) -> bool:
 
 
 def _create(path: Path) -> None:
-    """Create the file for its owner only; SQLite gives -wal and -shm the same mode."""
+    """Create the file for its owner only; SQLite gives -wal and -shm the same mode.
+
+    A file that exists is not opened: closing it would end the locks that this process has on it
+    (POSIX), and another program would delete the log that this one still writes to.
+    """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
 
 def _move_aside(path: Path) -> Path:

@@ -284,6 +284,7 @@ class ChatApp(App[None]):
 
     def show_tab(self, tab: ConversationTab) -> None:
         """Put a tab on the screen; the one that is left continues if it has something to do."""
+        self._executor.save_drafts(self.tab, "")  # the input line goes along
         self._tabs.activate(tab)
         self.page.to_end()
         self._draw()

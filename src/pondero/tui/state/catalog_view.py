@@ -7,7 +7,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from ...canon import Origin
-from ...catalog import Lookup, ModelEntry
+from ...catalog import Lookup, ModelEntry, search_models
 from ...errors import PonderoError
 from ...exchange import plan
 from ...thinking import LEVELS, Intent, Plan, Policy, RequestParameters, parse_intent
@@ -102,6 +102,19 @@ class DialView:
         ranked = sorted(found, key=lambda id: self._rank(id, wanted))
         whose = ":" in wanted
         return tuple(id if whose else self._ids[id] for id in ranked[:most])
+
+    def search(self, words: str, *, most: int) -> tuple[str, ...]:
+        """Return the models that fit all words, best first.
+
+        Without words, these are the models that ``pondero models`` lists.
+        """
+        if words:
+            found = search_models(self._lookup, words.split())
+        else:
+            shorts = self._lookup.short_names.items()
+            newest = dict.fromkeys(short.id for name, short in shorts if "-" not in name)
+            found = [self.entry(id) for id in newest]
+        return tuple(map(self._shortest_name, found[:most]))
 
     def _shortest_name(self, entry: ModelEntry) -> str:
         groups = self._lookup.catalog.groups

@@ -184,27 +184,27 @@ def _quit(state: ChatState, _argument: str, _dial: DialView) -> Transition:
 
 _KEYS = (
     "",
-    "Enter sends · Ctrl+J new line · ↑ ↓ earlier words · Tab completes",
+    "Enter sends · Ctrl+J new line · ↑ ↓ earlier prompts · Tab completes",
     "Ctrl+P palette · Ctrl+L threads · Ctrl+T levels · Ctrl+R shows a paste",
     "Page Up, Page Down scroll · Ctrl+Home, Ctrl+End go to the top and the end",
     "Ctrl+O opens the last thinking, Ctrl+G all · Esc stops · Ctrl+C leaves",
-    "/help COMMAND says how one is used · Ctrl+Z suspends",
+    "/help COMMAND explains a command · Ctrl+Z suspends",
 )
 
 COMMANDS: dict[str, Command] = {
     "model": Command(
         model_switch.model_command,
-        "another model, or a list",
+        "list or switch models",
         "[NAME[/LEVEL]]",
         model_switch.complete_model,
     ),
     "thinking": Command(
         model_switch.thinking, "how hard it thinks", "LEVEL", model_switch.complete_level
     ),
-    "plan": Command(_plan, "what would be sent, why", "[LEVEL]", model_switch.complete_level),
+    "plan": Command(_plan, "what is sent, and why", "[LEVEL]", model_switch.complete_level),
     "copy": Command(last_turn.copy, "the answer, or its code N", "[N]", anytime=True),
     "retry": Command(
-        comparison.retry, "ask it again, compare", "[LEVEL]", model_switch.complete_level
+        comparison.retry, "ask again and compare", "[LEVEL]", model_switch.complete_level
     ),
     "compare": Command(
         comparison.compare_command,
@@ -212,24 +212,24 @@ COMMANDS: dict[str, Command] = {
         "LEVEL... [QUESTION]",
         _complete_levels,
     ),
-    "attach": Command(_attach, "a file to the next words", "PATH", anytime=True),
+    "attach": Command(_attach, "add a file to the prompt", "PATH", anytime=True),
     "edit": Command(last_turn.edit_command, "change the last question"),
     "undo": Command(last_turn.undo, "take the last turn back"),
     "cost": Command(_cost, "tokens and cost so far"),
     "show": Command(_show, "how thinking is shown", "[auto|open|hidden]", _complete_show),
     "system": Command(_system, "system prompt; - for none", "[TEXT]"),
-    "raw": Command(_raw, "the last wire exchange"),
+    "raw": Command(_raw, "last request and response"),
     "new": Command(_new, "a new thread", anytime=True),
-    "fork": Command(_fork, "go on in a copy of it", "[NAME/LEVEL]", model_switch.complete_model),
-    "resume": Command(_resume, "go on with another thread", "[ID|WORDS]", anytime=True),
+    "fork": Command(_fork, "continue in a copy", "[NAME/LEVEL]", model_switch.complete_model),
+    "resume": Command(_resume, "continue another thread", "[ID|WORDS]", anytime=True),
     "search": Command(search.search_command, "find words in all threads", "WORDS", anytime=True),
     "threads": Command(search.threads_command, "the list of threads", anytime=True),
     "title": Command(_title, "give this thread a title", "TITLE"),
     "export": Command(_export, "to .md, .jsonl or .html", "FILE"),
-    "tools": Command(tools.tools, "tools and what may run", "[forget NAME]"),
+    "tools": Command(tools.tools, "tools and approvals", "[forget NAME]"),
     "doctor": Command(_doctor, "check keys and versions"),
-    "theme": Command(_theme, "colours, kept in config", "[NAME]", _complete_theme),
-    "help": Command(_help, "this", "[COMMAND]", _complete_help, anytime=True),
+    "theme": Command(_theme, "colours, saved in config", "[NAME]", _complete_theme),
+    "help": Command(_help, "this list", "[COMMAND]", _complete_help, anytime=True),
     "quit": Command(_quit, "leave", anytime=True),
 }
 

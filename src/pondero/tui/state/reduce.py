@@ -34,7 +34,7 @@ def initial_state(
     begun = switch_model(first, name, level_text, dial)
     entry = dial.entry(name)
     who = f"{entry.provider.label} {entry.model} · thinking: {describe_level(begun.plan, entry)}"
-    return begun.tell(who, "/help shows the commands · /model NAME/LEVEL goes on with another")
+    return begun.tell(who, "/help shows the commands · /model NAME/LEVEL switches the model")
 
 
 # -- the user -----------------------------------------------------------------------------------
@@ -280,7 +280,7 @@ def _on_threads_offered(
 ) -> Transition:
     if not action.choices:
         return state.tell("there are no earlier threads like that"), ()
-    return state.but(choosing=PickerState("thread", "go on with", action.choices)), ()
+    return state.but(choosing=PickerState("thread", "continue a thread", action.choices)), ()
 
 
 def _on_renamed(state: ChatState, action: actions.ThreadRenamed, _dial: DialView) -> Transition:

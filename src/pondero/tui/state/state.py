@@ -58,10 +58,15 @@ def _sum(*counts: int | None) -> int | None:
     return sum(known) if known else None
 
 
+_LEAST_SHOWN = Decimal("0.00005")  # less would be $0.0000
+
+
 def as_cost(cost: Decimal | None) -> str:
     """Return an amount in dollars; small ones keep four digits."""
     if cost is None:
         return "unknown"
+    if 0 < cost < _LEAST_SHOWN:
+        return "<$0.0001"
     return f"${cost:,.2f}" if cost >= 1 or not cost else f"${cost:.4f}"
 
 

@@ -101,7 +101,7 @@ def test_a_name_without_a_level_keeps_the_level(dial):
 
 def test_an_unset_level_says_who_decides(dial):
     state, _ = say(initial_state(dial, "gpt-5"), dial, "/model")
-    assert state.choosing.title == "now OpenAI gpt-5, thinking as the model likes"
+    assert state.choosing.title == "now OpenAI gpt-5, thinking the model's default"
 
 
 def test_under_a_strict_policy_what_cannot_be_is_refused_and_nothing_changes():

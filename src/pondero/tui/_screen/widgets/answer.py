@@ -15,6 +15,8 @@ from .visible import content, document, is_safe_text
 
 _BREATH = 0.05
 """Seconds between two drawings of an answer that is still coming, at least."""
+_PADDING = 2
+"""Columns at the sides of a document."""
 _LONG = 8_000
 """Letters of an arriving answer from which on its finished chunks are laid aside."""
 
@@ -30,6 +32,7 @@ class Chunk(Vertical):
         self.text: str = text
         self.document: Markdown | None = None
         self.is_live: bool = not text
+        self._shown = ""
         self._heights: dict[int, int] = {}
 
     async def on_mount(self) -> None:
@@ -52,10 +55,30 @@ class Chunk(Vertical):
         last = [each for each in view.parent.children if isinstance(each, AnswerView)][-1:]
         return last == [view] and view.chunks[-1] is self
 
+    def on_resize(self) -> None:
+        """Draw a table in the other way, if that fits better now."""
+        is_drawn = self.document is not None and self.document.is_attached and not self.is_live
+        if is_drawn and self.to_draw() != self._shown:
+            self.sleep()
+            self.wake()
+
+    def to_draw(self) -> str:
+        """Return the text as it fits into the width there is now."""
+        return draw_tables_as_text(self.text, self._width - _PADDING)
+
+    @property
+    def _width(self) -> int:
+        return self.size.width or self.app.size.width
+
+    def settle(self) -> None:
+        """Stop being an answer that arrives: all of it is drawn."""
+        self.is_live = False
+        self._shown = self.to_draw()
+
     def fit(self) -> None:
         """Take the room that a sleeping text needs at the width there is now."""
         if self.document is None:
-            width = self.size.width or self.app.size.width
+            width = self._width
             self.styles.height = self._heights.get(width) or _guess_height(self.text, width)
 
     def wake(self) -> None:
@@ -78,8 +101,9 @@ class Chunk(Vertical):
         self.document = drawn = drawn or self.document or document()
         drawn.display = False
         await self.mount(drawn)
-        if self.text:
-            await drawn.append(draw_tables_as_text(self.text))
+        self._shown = self.to_draw()
+        if self._shown:
+            await drawn.append(self._shown)
         drawn.display = True
         self.styles.height = "auto"
 
@@ -171,14 +195,10 @@ class AnswerView(Vertical):
         self._pieced = False
         whole = split_answer(text)
         drawn = tail.document
-        safe = (
-            not pieced
-            or drawn is None
-            or (is_safe_text(drawn, tail.text) and draw_tables_as_text(tail.text) == tail.text)
-        )
-        if whole != self._texts() or not safe:
+        safe = not pieced or drawn is None or is_safe_text(drawn, tail.text)
+        if whole != self._texts() or not safe or tail.to_draw() != tail.text:
             await self._replace(whole, kept=0, live=False)
-        self.chunks[-1].is_live = False
+        self.chunks[-1].settle()
 
     def _texts(self) -> list[str]:
         return [chunk.text for chunk in self.chunks]

@@ -1,5 +1,6 @@
 """A long Markdown text in chunks that can be drawn one by one."""
 
+import re
 from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Any
@@ -13,6 +14,11 @@ _SIZE = 3_000
 
 _ROWS = 40
 """Rows of a table from which on it is drawn as text: each cell of a table is a widget."""
+
+_COLUMN = 8
+"""Characters that a column needs, with its frame; with less, its words are cut."""
+
+_BETWEEN_CELLS = re.compile(r"(?<!\\)\|")
 
 
 def split_answer(text: str) -> list[str]:
@@ -41,24 +47,53 @@ def _cut_lines(lines: list[str], begins: list[int]) -> Iterator[str]:
     yield "".join(lines[first:])
 
 
-def draw_tables_as_text(text: str) -> str:
-    """Return a text whose long tables are blocks of text with aligned columns."""
+def draw_tables_as_text(text: str, width: int) -> str:
+    """Return a text whose tables that do not fit are blocks of text.
+
+    A table with too many columns for this width becomes records, one line for each cell; one with
+    many rows, aligned columns.
+    """
+    if "|" not in text:
+        return text
     lines = text.splitlines(keepends=True)
     tables = [token for token in make_parser().parse(text) if token.type == "table_open"]
     for token in reversed(tables):
         first, last = token.map or [0, 0]
-        if last - first > _ROWS and not token.level:
-            lines[first:last] = _align([line.strip() for line in lines[first:last]])
+        if not token.level:
+            lines[first:last] = _draw_table(lines[first:last], width)
     return "".join(lines)
 
 
-def _align(rows: list[str]) -> list[str]:
-    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
-    del cells[1]  # the line that makes it a table
-    widths = [max(map(cell_len, column)) for column in zip_longest(*cells, fillvalue="")]
-    drawn = [
-        "  ".join(set_cell_size(cell, width) for cell, width in zip(row, widths, strict=False))
-        for row in cells
-    ]
-    drawn.insert(1, "  ".join("─" * width for width in widths))
+def _draw_table(lines: list[str], width: int) -> list[str]:
+    heads, _, *rows = [_split_row(line) for line in lines]
+    widths = [max(map(cell_len, column)) for column in zip_longest(heads, *rows, fillvalue="")]
+    is_long = len(lines) > _ROWS
+    if len(heads) * _COLUMN > width or (is_long and sum(widths) + 2 * len(widths) > width):
+        drawn = _list_records(heads, rows)
+    elif is_long:
+        drawn = _align([heads, *rows], widths)
+    else:
+        return lines
     return ["```text\n", *(f"{row.rstrip()}\n" for row in drawn), "```\n"]
+
+
+def _split_row(line: str) -> list[str]:
+    row = line.strip().removeprefix("|")
+    cells = _BETWEEN_CELLS.split(row)
+    return [cell.strip().replace("\\|", "|") for cell in (cells if cells[-1] else cells[:-1])]
+
+
+def _list_records(heads: list[str], rows: list[list[str]]) -> Iterator[str]:
+    room = max(map(cell_len, heads))
+    for number, row in enumerate(rows):
+        if number:
+            yield ""
+        for head, cell in zip(heads, row, strict=False):
+            yield f"{set_cell_size(head, room)}  {cell}"
+
+
+def _align(rows: list[list[str]], widths: list[int]) -> Iterator[str]:
+    for number, row in enumerate(rows):
+        yield "  ".join(set_cell_size(cell, room) for cell, room in zip(row, widths, strict=False))
+        if not number:
+            yield "  ".join("─" * room for room in widths)

@@ -13,7 +13,7 @@ from textual.widgets.option_list import Option
 from ...state import Choice
 from .visible import content
 
-_NAME = 34
+_NAME = 38
 """Columns of a model's name."""
 _NARROW = 64
 """Columns of a screen below which the levels and prices are in a line of their own."""

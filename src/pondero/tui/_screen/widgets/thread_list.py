@@ -109,8 +109,8 @@ class ThreadPane(Vertical):
         title = " ".join(choice.label.split())
         if not choice.detail:
             return content(title)
-        title = title if len(title) <= room else f"{title[: room - 1]}…"
-        return Content("\n").join([content(title), content(f"  {choice.detail}"[:room], "dim")])
+        lines = [_shorten(title, room), _shorten(f"  {choice.detail}", room)]
+        return Content("\n").join([content(lines[0]), content(lines[1], "dim")])
 
     @on(Input.Changed)
     def _send_search(self, event: Input.Changed) -> None:
@@ -139,3 +139,7 @@ class ThreadPane(Vertical):
     def _pick(self, at: int | None) -> None:
         if self._shown is not None and at is not None and at < len(self._shown.choices):
             self.post_message(self.ThreadPicked(self._shown.choices[at].value))
+
+
+def _shorten(text: str, room: int) -> str:
+    return text if len(text) <= room else f"{text[: room - 1]}…"

@@ -151,7 +151,7 @@ def describe_level(plan: Plan, entry: ModelEntry | None = None) -> str:
     if plan.budget is not None:
         return _in_tokens(plan, least=least)
     if plan.asked is None:
-        unasked = {True: "as the model likes", False: "off", None: "up to the model"}
+        unasked = {True: "the model's default", False: "off", None: "up to the model"}
         return unasked[plan.will_think]
     if plan.will_think is False or plan.level is None:
         return plan.level or "up to the model"

@@ -258,7 +258,7 @@ def _finish_cell(cell: Cell, at: float) -> Cell:
 
 
 _ODD = {
-    "did_not_think": "it did not think, though it was to",
+    "did_not_think": "it did not think, although thinking was on",
     "thought_though_off": "it thought, though thinking was off",
     "overran_budget": "it thought more than its budget",
 }
