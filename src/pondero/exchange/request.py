@@ -1,9 +1,9 @@
 """Makes a request ready to send: fits it to its model, addresses and encodes it."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, Required, TypedDict, Unpack
 
 import msgspec
 from msgspec import Struct
@@ -25,29 +25,16 @@ from ..dialects import AnswerContext, Caller
 from ..errors import BadParameter
 from ..handoff import Manifest, Rejection, replace_surrogates_in_json
 from ..thinking import Plan, Policy, RequestParameters
-from .encodable import check_encodable
 from .output.calls import NO_RESTORE, CallRestore
 from .output.restore import OutputRestore
-from .planner import insist, merge_native_fields
 from .prepare_steps.draft import RequestDraft
 from .prepare_steps.foreign_tools import replace_foreign_tools
-from .prepare_steps.history import (
-    find_caller,
-    hand_off_history,
-    note_withheld,
-    require_turn,
-    resolve_open_loop,
-    retell_all_calls,
-)
-from .prepare_steps.level_updates import find_level_window, place_level
-from .prepare_steps.limits import apply_prefill, drop_unsupported, fold_system
-from .prepare_steps.output import fit_citations, fit_output
-from .prepare_steps.pictures import check_pictures
-from .prepare_steps.rejections import omit_rejected, rejections_for
-from .prepare_steps.tool_limits import check_tool_count, fit_tools, offer_allowed, raise_level
-from .prepare_steps.tool_names import fit_tool_names
-from .prepare_steps.tool_schemas import fit_tool_schemas
-from .work_steps import WorkSteps, finish_steps
+from .prepare_steps.history import find_caller
+from .prepare_steps.limits import drop_unsupported
+from .prepare_steps.rejections import rejections_for
+from .prepare_steps.sequence import LONG_STEPS, STEPS, Step, encode_request, select_steps
+from .prepare_steps.tool_limits import offer_allowed
+from .work_steps import WorkSteps
 
 _BLANK = re.compile(r"\\\{(\w+)\\\}")  # a {blank} of a URL template after re.escape
 _HEADERS = {
@@ -146,95 +133,63 @@ class Prepared(Struct, frozen=True):
         return self.exchange.plan
 
 
-def apply_native_fields(draft: RequestDraft) -> RequestDraft:
-    """Let thinking fields in the request's extras win over the plan's level."""
-    extras = draft.request.extras
-    if not extras or not isinstance(extras, Mapping):
-        return draft
-    plan = merge_native_fields(
-        draft.entry, draft.plan, extras, asked=draft.parameters, policy=draft.policy
-    )
-    return draft.but(plan=plan)
-
-
-def encode_request(draft: RequestDraft) -> RequestDraft:
-    """Write the request in the provider's API; raises BadParameter for a value that is no JSON."""
-    try:
-        http = draft.caller.encode(draft.request, draft.plan, draft.target)
-    except TypeError:
-        check_encodable(draft.request)
-        raise
-    return msgspec.structs.replace(draft, http=http)
-
-
-def check_policy(draft: RequestDraft) -> RequestDraft:
-    """Raise Unsupported if a strict policy forbids an adjustment that the steps made."""
-    if draft.policy.unsupported == "strict":
-        notes = draft.plan.adjustments
-        insist(draft.entry, tuple(note for note in notes if note not in draft.allowed))
-    return draft
-
-
-# The order is behaviour: a step sees what the steps before it changed, and adds its notes last.
-STEPS: tuple[Callable[[RequestDraft], RequestDraft], ...] = (
-    apply_native_fields,
-    find_level_window,
-    hand_off_history,
-    resolve_open_loop,
-    retell_all_calls,
-    note_withheld,
-    apply_prefill,
-    require_turn,
-    check_pictures,
+_COMPOSE: tuple[Step, ...] = (
     offer_allowed,
     replace_foreign_tools,
-    raise_level,
-    drop_unsupported,
-    fit_tool_schemas,
-    fit_output,
-    fit_citations,
-    fit_tools,
-    check_tool_count,
-    fit_tool_names,
-    fold_system,
-    place_level,
-    encode_request,
-    omit_rejected,
-    check_policy,
-)
-_LONG_STEPS = frozenset((hand_off_history, fit_tool_schemas, place_level))
-"""Those after which a long request gives way to others."""
-_COMPOSE = (
-    offer_allowed,
-    replace_foreign_tools,
-    *STEPS[STEPS.index(drop_unsupported) : STEPS.index(encode_request) + 1],
+    *list(STEPS)[list(STEPS).index(drop_unsupported) : list(STEPS).index(encode_request) + 1],
 )
 
 
-def prepare_in_steps(  # noqa: PLR0913 - each is a fact of its own about one request
-    entry: ModelEntry,
-    request: Request,
-    plan: Plan,
-    *,
-    asked: RequestParameters,
-    policy: Policy,
-    url: str,
-    key: str | None = None,
-    at: float | None = None,
-    refusals: Iterable[Rejection] = (),
-    retells: bool = False,
-    emulator: str | None = None,
-    last_prompt: int | None = None,
-) -> WorkSteps[Prepared]:
-    """Return a request ready for this model; raises Unsupported under a strict policy.
+class PrepareOptions(TypedDict, total=False):
+    """The options of ``prepare``, besides the model, the request and its plan.
 
     A strict policy applies no ``refusals`` and repairs nothing. If another model began the open
     tool loop, ``retells`` has it told in words; otherwise thinking is off until the loop ends.
     ``emulator``: as ``find_emulator`` returns it. ``last_prompt``: the tokens of this
     conversation's last prompt, as the service counted them.
     """
+
+    asked: Required[RequestParameters]
+    policy: Required[Policy]
+    url: Required[str]
+    key: str | None
+    at: float | None
+    refusals: Iterable[Rejection]
+    retells: bool
+    emulator: str | None
+    last_prompt: int | None
+
+
+def prepare(
+    entry: ModelEntry, request: Request, plan: Plan, **options: Unpack[PrepareOptions]
+) -> Prepared:
+    """Return a request ready for this model; raises Unsupported under a strict policy."""
+    draft, facts = _begin(entry, request, plan, options)
+    return _end(_apply(select_steps(draft), draft), facts, options)
+
+
+def prepare_in_steps(
+    entry: ModelEntry, request: Request, plan: Plan, **options: Unpack[PrepareOptions]
+) -> WorkSteps[Prepared]:
+    """Return a request ready for this model, as ``prepare`` does; give way after long steps."""
+    draft, facts = _begin(entry, request, plan, options)
+    first, steps = draft, select_steps(draft)
+    try:
+        for step in steps:
+            draft = step(draft)
+            if step in LONG_STEPS:
+                yield
+    except UnicodeEncodeError:
+        draft = _apply(steps, _replace_surrogates(first))
+    return _end(draft, facts, options)
+
+
+def _begin(
+    entry: ModelEntry, request: Request, plan: Plan, options: PrepareOptions
+) -> tuple[RequestDraft, "_ServiceFacts"]:
+    policy, refusals = options["policy"], options.get("refusals")
+    caller, target, facts = _address(entry, options["url"], options.get("key"))
     repairs = policy.unsupported != "strict"
-    caller, target, facts = _address(entry, url, key)
     draft = RequestDraft(
         entry=entry,
         request=request,
@@ -242,49 +197,20 @@ def prepare_in_steps(  # noqa: PLR0913 - each is a fact of its own about one req
         caller=caller,
         target=target,
         unsupported=facts.unsupported,
-        parameters=asked,
+        parameters=options["asked"],
         policy=policy,
         rejections=rejections_for(entry, refusals) if refusals and repairs else (),
         allowed=plan.adjustments,
-        retells=retells,
-        emulator=emulator,
-        last_prompt=last_prompt,
+        retells=options.get("retells", False),
+        emulator=options.get("emulator"),
+        last_prompt=options.get("last_prompt"),
     )
-    draft = yield from _apply_in_turn(STEPS, draft)
-    return Prepared(_make_exchange(draft, facts, at), draft.view.manifest, policy)
+    return draft, facts
 
 
-def prepare(  # noqa: PLR0913 - as above
-    entry: ModelEntry,
-    request: Request,
-    plan: Plan,
-    *,
-    asked: RequestParameters,
-    policy: Policy,
-    url: str,
-    key: str | None = None,
-    at: float | None = None,
-    refusals: Iterable[Rejection] = (),
-    retells: bool = False,
-    emulator: str | None = None,
-    last_prompt: int | None = None,
-) -> Prepared:
-    """Return a request ready for this model, as ``prepare_in_steps`` does."""
-    steps = prepare_in_steps(
-        entry,
-        request,
-        plan,
-        asked=asked,
-        policy=policy,
-        url=url,
-        key=key,
-        at=at,
-        refusals=refusals,
-        retells=retells,
-        emulator=emulator,
-        last_prompt=last_prompt,
-    )
-    return finish_steps(steps)
+def _end(draft: RequestDraft, facts: "_ServiceFacts", options: PrepareOptions) -> Prepared:
+    exchange = _make_exchange(draft, facts, options.get("at"))
+    return Prepared(exchange, draft.view.manifest, draft.policy)
 
 
 def compose(
@@ -308,7 +234,7 @@ def compose(
         unsupported=facts.unsupported,
         emulator=emulator,
     )
-    return _make_exchange(finish_steps(_apply_in_turn(_COMPOSE, draft)), facts, at)
+    return _make_exchange(_apply(_COMPOSE, draft), facts, at)
 
 
 def _address(
@@ -329,15 +255,11 @@ def _address(
     return caller, target, facts
 
 
-def _apply_in_turn(
-    steps: Iterable[Callable[[RequestDraft], RequestDraft]], draft: RequestDraft
-) -> WorkSteps[RequestDraft]:
+def _apply(steps: Iterable[Step], draft: RequestDraft) -> RequestDraft:
     first = draft
     try:
         for step in steps:
             draft = step(draft)
-            if step in _LONG_STEPS:
-                yield
     except UnicodeEncodeError:  # a lone surrogate, which JSON in UTF-8 cannot carry
         draft = _replace_surrogates(first)
         for step in steps:
