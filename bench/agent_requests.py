@@ -188,12 +188,15 @@ def _gemini_result(said: list[Json], came: str) -> list[Json]:
 class Front:
     """How a client API writes a conversation, and where it puts one."""
 
+    path: str
     where: str
     start: Callable[[str], Json]
     asked: Callable[[str], list[Json]]
     said: Callable[[Turn], list[Json]]
     result: Callable[[list[Json], str], list[Json]]
     answered: Callable[[Json], list[Json]]  # what a client keeps of a whole answer
+    level: Json  # the fields that ask for much thinking
+    most: str = "max_tokens"
 
 
 def _user(said: str) -> list[Json]:
@@ -202,54 +205,112 @@ def _user(said: str) -> list[Json]:
 
 FRONTS = {
     "messages": Front(
+        "/v1/messages",
         "messages",
         _messages,
         _user,
         _messages_said,
         _messages_result,
         lambda body: [{"role": "assistant", "content": body["content"]}],
+        {"thinking": {"type": "adaptive"}, "output_config": {"effort": "high"}},
     ),
     "chat": Front(
+        "/v1/chat/completions",
         "messages",
         _chat,
         lambda said: [{"role": "system", "content": _INSTRUCTIONS}, *_user(said)],
         _chat_said,
         _chat_result,
         lambda body: [body["choices"][0]["message"]],
+        {"reasoning_effort": "high"},
     ),
     "responses": Front(
+        "/v1/responses",
         "input",
         _responses,
         _user,
         _responses_said,
         _responses_result,
         lambda body: list(body["output"]),
+        {"reasoning": {"effort": "high"}},
+        "max_output_tokens",
     ),
     "gemini": Front(
+        "/v1beta/models/{model}:{verb}",
         "contents",
         _gemini,
         lambda said: [{"role": "user", "parts": [{"text": said}]}],
         _gemini_said,
         _gemini_result,
         lambda body: [body["candidates"][0]["content"]],
+        {
+            "generationConfig": {
+                "maxOutputTokens": 4096,
+                "thinkingConfig": {"thinkingLevel": "high"},
+            }
+        },
     ),
 }
 
 
-def encoded(front: str, model: str, messages: Iterable[bytes]) -> bytes:
-    """Return a request with these messages, each of which is JSON already."""
-    start = _start(front, model)
+_VERBS = {False: "generateContent", True: "streamGenerateContent?alt=sse"}
+
+
+def path_of(front: str, model: str, *, streamed: bool) -> str:
+    """Return where a request goes."""
+    return FRONTS[front].path.format(model=model, verb=_VERBS[streamed])
+
+
+def encoded(front: str, model: str, messages: Iterable[bytes], *, thinks: bool = False) -> bytes:
+    """Return a request with these messages, each of which is JSON already.
+
+    ``thinks``: it asks for much thinking, which not every gateway takes.
+    """
+    start = _start(front, model, thinks=thinks)
     return b'%b,"%b":[%b]}' % (start[:-1], FRONTS[front].where.encode(), b",".join(messages))
 
 
 @cache
-def _start(front: str, model: str) -> bytes:
-    return dumped(FRONTS[front].start(model))
+def _start(front: str, model: str, *, thinks: bool) -> bytes:
+    api = FRONTS[front]
+    return dumped({**api.start(model), **api.level} if thinks else api.start(model))
 
 
 def dumped(value: Json) -> bytes:
     """Return JSON as an SDK writes it."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def small_body(front: str, model: str, ask: str, *, streamed: bool) -> bytes:
+    """Return a request of one sentence."""
+    api = FRONTS[front]
+    body: Json = {api.where: api.asked(ask)[-1:]}
+    if front != "gemini":
+        body = {"model": model, api.most: 4096, **body}
+        body |= {"stream": True} if streamed else {}
+    return dumped(body)
+
+
+class Conversation:
+    """A conversation as its client keeps it: in JSON, as no client encodes it better."""
+
+    def __init__(self, front: str, model: str, first: str, *, thinks: bool = False) -> None:
+        self._front, self._model, self._thinks = front, model, thinks
+        self._api = FRONTS[front]
+        self._messages = self._dump(self._api.asked(first))
+
+    def _dump(self, messages: Iterable[Json]) -> list[bytes]:
+        return [dumped(message) for message in messages]
+
+    def request(self, more: str = "") -> bytes:
+        """Return the next request; ``more`` is one question more, which is not kept."""
+        new = self._dump(self._api.asked(more)[-1:]) if more else []
+        return encoded(self._front, self._model, [*self._messages, *new], thinks=self._thinks)
+
+    def add(self, answer: Json, came: str) -> None:
+        """Keep an answer, and what came of the tool that it calls."""
+        said = self._api.answered(answer)
+        self._messages += self._dump((*said, *self._api.result(said, came)))
 
 
 def agent_body(front: str, model: str, ask: str, *, first: str = "") -> bytes:

@@ -13,16 +13,9 @@ from collections import deque
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from agent_requests import FRONTS, agent_body, dumped, long_body
+from agent_requests import agent_body, long_body, path_of, small_body
 
 Json = Any
-PATHS = {
-    "messages": "/v1/messages",
-    "chat": "/v1/chat/completions",
-    "responses": "/v1/responses",
-    "gemini": "/v1beta/models/{model}:{verb}",
-}
-_VERBS = {False: "generateContent", True: "streamGenerateContent?alt=sse"}
 _WORDS = re.compile(rb'"(?:text|thinking|content|reasoning_content|delta)": ?"((?:[^"\\]|\\.)*)"')
 _LAST = b"0\r\n\r\n"  # only the last chunk is followed by an empty line
 
@@ -64,7 +57,7 @@ class Load:
         """Return a request with this body."""
         streamed = not self.ask.startswith(("short", "turn"))
         base = "".join(self.url.partition("//")[2].partition("/")[1:])
-        path = base + PATHS[self.front].format(model=self.model, verb=_VERBS[streamed])
+        path = base + path_of(self.front, self.model, streamed=streamed)
         headers = {
             "host": "127.0.0.1",
             "content-type": "application/json",
@@ -83,15 +76,8 @@ class Load:
             return long_body(self.front, self.model, ask, size=195 * 1024)
         if self.size != "small":
             return agent_body(self.front, self.model, ask, first=first)
-        api = FRONTS[self.front]
-        body: Json = {api.where: api.asked(ask)[-1:]}
-        if self.front != "gemini":
-            body = {"model": self.model, _MOST.get(self.front, "max_tokens"): 4096, **body}
-            body |= {} if self.ask.startswith("short") else {"stream": True}
-        return dumped(body)
-
-
-_MOST = {"responses": "max_output_tokens"}
+        streamed = not self.ask.startswith("short")
+        return small_body(self.front, self.model, ask, streamed=streamed)
 
 
 class Answer:

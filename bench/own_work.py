@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
-from agent_clients import CLIENTS, Conversation, write_answer
+from agent_requests import TURNS, Conversation, answer, path_of, result, small_body
 from loopback import write_short
 from streams import STREAMS
 
@@ -37,7 +37,7 @@ from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
 
 Json = Any
-EVENTS, TURNS = 6_000, 40
+EVENTS = 6_000
 _PIECE = 64 << 10  # bytes of a stream that arrive at once: what a socket gives
 _KEY = "sk-bench"
 MODELS = {
@@ -77,8 +77,10 @@ class Canned:
             return _Answer("text/event-stream", self._pieces)
         self._number += 1
         wire, number = self._wire, self._number
-        answer = write_answer(wire, number) if self._calls_tools else write_short(wire)
-        return _Answer("application/json", [json.dumps(answer).encode()])
+        said = answer(wire, str(number)) if self._calls_tools else write_short(wire)
+        if wire == "openai_chat":
+            said["choices"][0]["message"].pop("reasoning_content", None)  # this model shows none
+        return _Answer("application/json", [json.dumps(said).encode()])
 
     async def aclose(self) -> None:
         """Do nothing."""
@@ -148,18 +150,18 @@ async def ask(app: App, path: str, body: bytes) -> bytes:
     }
     await app(scope, receive, send)
     start, *rest = sent
-    answer = b"".join(each["body"] for each in rest)
+    came = b"".join(each["body"] for each in rest)
     if start["status"] != 200:
-        message = f"{path} was answered with {start['status']}: {answer[:500]!r}"
+        message = f"{path} was answered with {start['status']}: {came[:500]!r}"
         raise AssertionError(message)
-    return answer
+    return came
 
 
 class Work:
     """One kind of request; ``step`` sends the next one and returns its CPU seconds."""
 
     def __init__(self, front: str, wire: str, kind: str, key: GatewayKey | None = None) -> None:
-        self._client = CLIENTS[front]
+        self._front = front
         self._model = MODELS[wire][0].partition(":")[2]
         self._parts: tuple[str, str, GatewayKey | None] = (
             wire,
@@ -173,33 +175,44 @@ class Work:
 
     async def prepare(self) -> None:
         """Bring a conversation to its length, where the work is its next request."""
-        self._conversation = Conversation(self._client, self._model)
+        self._begin()
         if self._kind in ("agent", "cold"):
             for _ in range(TURNS):
                 await self._turn(self._app)
 
+    def _begin(self) -> None:
+        first = "Please find and mend the defect in my program."
+        self._conversation = Conversation(self._front, self._model, first, thinks=True)
+
+    def _path(self, *, streamed: bool = False) -> str:
+        return path_of(self._front, self._model, streamed=streamed)
+
+    def _short(self, *, streamed: bool) -> tuple[str, bytes]:
+        body = small_body(self._front, self._model, "One question", streamed=streamed)
+        return self._path(streamed=streamed), body
+
     async def _turn(self, app: App) -> float:
-        path, body = self._conversation.request()
+        body = self._conversation.request()
         begun = time.thread_time()
-        answer = await ask(app, path, body)
+        came = await ask(app, self._path(), body)
         took = time.thread_time() - begun
-        self._conversation.add(json.loads(answer))
+        self._conversation.add(json.loads(came), result())
         return took
 
     async def next_request(self) -> tuple[App, str, bytes]:
         """Return the next request, and the gateway that it is for."""
         self._number += 1
         if self._kind not in ("agent", "cold"):
-            return self._app, *self._client.short(self._model, stream=self._kind == "stream")
+            return self._app, *self._short(streamed=self._kind == "stream")
         app = make_app(*self._parts) if self._kind == "cold" else self._app
         if self._kind == "cold":
-            await ask(app, *self._client.short(self._model, stream=False))
-        return app, *self._conversation.request(f"question {self._number}")
+            await ask(app, *self._short(streamed=False))
+        return app, self._path(), self._conversation.request(f"question {self._number}")
 
     async def step(self) -> float:
         """Send one request, or a whole conversation; return its CPU seconds."""
         if self._kind == "conversation":
-            self._conversation = Conversation(self._client, self._model)
+            self._begin()
             self.turns = [await self._turn(self._app) for _ in range(TURNS)]
             return sum(self.turns)
         app, path, body = await self.next_request()

@@ -10,28 +10,27 @@ import sys
 from collections import deque
 from typing import Any
 
-from agent_requests import FRONTS, dumped, encoded, result, text
+from agent_requests import Conversation, result, text
 from load import Answer, Load, connected
 
 Json = Any
 
 
 class _Talk:
-    """One conversation; its messages are kept as JSON, as no client encodes them better."""
+    """One conversation."""
 
     def __init__(self, load: Load, number: int) -> None:
         self._load, self._number = load, number
-        self._api = FRONTS[load.front]
         self._turn = 0
-        asked = self._api.asked(f"Mend build {number}. {text(40)} {self._ask()}")
-        self._messages = [dumped(message) for message in asked]
+        first = f"Mend build {number}. {text(40)} {self._ask()}"
+        self._conversation = Conversation(load.front, load.model, first)
         self.sent = 0
 
     def _ask(self) -> str:
         return f"bench turn {self._number}t{self._turn} ;"
 
     def request(self) -> bytes:
-        data = encoded(self._load.front, self._load.model, self._messages)
+        data = self._conversation.request()
         self.sent = len(data)
         return self._load.framed(data)
 
@@ -40,9 +39,7 @@ class _Talk:
         if answer.status != 200:
             raise SystemExit(bytes(answer.data[:600]).decode("latin-1"))
         self._turn += 1
-        said = self._api.answered(json.loads(answer.content()))
-        came = self._api.result(said, result(self._ask()))
-        self._messages += [dumped(message) for message in (*said, *came)]
+        self._conversation.add(json.loads(answer.content()), result(self._ask()))
 
 
 async def _go_on(load: Load, talks: list[_Talk]) -> None:
