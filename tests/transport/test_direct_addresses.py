@@ -7,6 +7,7 @@ import tracemalloc
 import weakref
 
 import pytest
+from msgspec.structs import replace
 from tests.transport.direct import HEAD, LONG, LOOPS, fetched, request
 from tests.transport.loopback import Peer, answering, chunked, serving
 from tests.transport.tls_files import TlsFiles
@@ -149,6 +150,36 @@ def test_a_header_cannot_add_a_line(headers):
 
         asyncio.run(main())
     assert server.requests == []
+
+
+def test_each_request_has_its_own_key_address_and_length():
+    asks = [
+        HttpRequest("POST", "/a", {"x-api-key": "one"}, b"1"),
+        HttpRequest("POST", "/a", {"x-api-key": "two"}, b"22"),
+        HttpRequest("POST", "/b", {"x-api-key": "one"}, b"333"),
+        HttpRequest("PUT", "/a", {"x-api-key": "one"}, b""),
+        HttpRequest("GET", "/a", {"x-api-key": "one"}, b""),
+        HttpRequest("POST", "/a", {"x-api-key": "one", "x-more": "1"}, b"55555"),
+        HttpRequest("POST", "/a", {"x-api-key": "one"}, b"1"),
+    ]
+    with serving(answering(chunked(b"hello"))) as server:
+
+        async def main() -> None:
+            transport = FastTransport()
+            for each in asks:
+                await fetched(transport, replace(each, url=server.url + each.url))
+            await transport.aclose()
+
+        asyncio.run(main())
+    for each, sent in zip(asks, server.requests, strict=True):
+        head, _, body = sent.partition(b"\r\n\r\n")
+        first, *lines = head.decode().split("\r\n")
+        said = dict(line.split(": ", 1) for line in lines)
+        assert (first, body) == (f"{each.method} {each.url} HTTP/1.1", each.body)
+        assert len(said) == len(lines)
+        length = {} if each.method == "GET" else {"content-length": str(len(body))}
+        usual = ("host", "accept", "accept-encoding", "user-agent")
+        assert {name: said[name] for name in said if name not in usual} == each.headers | length
 
 
 def test_headers_that_frame_the_request_are_its_own():

@@ -67,13 +67,10 @@ class DirectConnection(asyncio.Protocol):
         self._unsent = self.transport.get_write_buffer_size()
         self._start_clock(seconds)
 
-    async def wait(self) -> None:
-        """Return when something happened: a head, a part, an end or an error."""
-        waiter = self._waiter = self._loop.create_future()
-        try:
-            await waiter
-        finally:
-            self._waiter = None
+    def wait(self) -> asyncio.Future[None]:
+        """Return what ends when something happened: a head, a part, an end or an error."""
+        self._waiter = self._loop.create_future()
+        return self._waiter
 
     async def wait_for_part(self, seconds: float) -> None:
         """Return when a part, an end or an error came, or after ``seconds`` without any."""

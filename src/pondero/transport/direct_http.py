@@ -10,8 +10,15 @@ import socket
 import ssl
 import zlib
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from functools import lru_cache
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Mapping,
+    Sequence,
+)
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -30,6 +37,7 @@ _HEADERS = {"accept": "*/*", "accept-encoding": "gzip, deflate", "user-agent": "
 _FRAMING = ("connection", "content-length", "transfer-encoding", "upgrade")  # ours to write
 _BODILESS = ("GET", "DELETE", "OPTIONS")
 _REPEATABLE = (*_BODILESS, "PUT")  # RFC 9110, section 9.2.2
+_HEADS = 64  # of requests that are kept to be written again
 _JOINED = 64 * 1024  # bytes of a body that are copied behind the head, for one packet of both
 _KNOWN_SECONDS = 10.0  # how long the addresses of a host are kept
 _SECOND_TRY = 0.25  # seconds until the next address of a host is tried too
@@ -64,16 +72,13 @@ def find_place(url: str) -> Place | None:
     return Place((is_tls, parts.hostname, port or usual), named, target)
 
 
-def is_direct(request: HttpRequest) -> bool:
-    """Return whether direct connections take a request; the answer to HEAD has a false length."""
-    return request.method != "HEAD" and find_place(request.url) is not None
-
-
 class DirectPool:
     """The connections of one event loop; the loop closes the keeper when it shuts down."""
 
     def __init__(self, settings: HttpSettings) -> None:
-        self._headers: dict[str, str] = {**_HEADERS, **settings.headers}
+        # The requests of one model have the same headers. They hold keys: so it is this pool's.
+        write_head = partial(_write_head, {**_HEADERS, **settings.headers})
+        self._write_head: Callable[..., bytes] = lru_cache(maxsize=_HEADS)(write_head)
         self._most: int | None = settings.limits.max_connections
         self._expiry: float | None = settings.limits.keepalive_expiry
         self._idle: dict[Any, list[DirectConnection]] = {}  # by origin
@@ -86,12 +91,14 @@ class DirectPool:
         self.keeper: AsyncGenerator[None, None] = self._close_on_shutdown()
 
     async def send(
-        self, request: HttpRequest, timeouts: Timeouts, context: ssl.SSLContext | None
+        self,
+        request: HttpRequest,
+        place: Place,
+        timeouts: Timeouts,
+        context: ssl.SSLContext | None,
     ) -> "DirectResponseStream":
-        """Send a request that ``is_direct`` allows; return once the response's head is there."""
-        place = find_place(request.url)
-        assert place is not None  # noqa: S101 - is_direct was asked
-        data = _write_request(request, place, self._headers)
+        """Send a request to its place; return once the response's head is there."""
+        data = self._write(request, place)
         connection = self._take_idle(place.origin)
         if connection is not None:
             await _begin(connection, data, timeouts.first_byte)
@@ -103,6 +110,16 @@ class DirectPool:
         if connection.error:
             raise _translate_failure(connection, place, timeouts.first_byte)
         return DirectResponseStream(self, connection, place, timeouts.between_bytes)
+
+    def _write(self, request: HttpRequest, place: Place) -> list[bytes]:
+        """Return the bytes of a request, in one piece if it is small."""
+        body = request.body
+        head = self._write_head(request.method, place, tuple(request.headers.items()))
+        if not body and request.method in _BODILESS:
+            return [b"%b\r\n" % head]
+        if len(body) < _JOINED:
+            return [b"%bcontent-length: %d\r\n\r\n%b" % (head, len(body), body)]
+        return [b"%bcontent-length: %d\r\n\r\n" % (head, len(body)), body]
 
     def release(self, connection: DirectConnection) -> None:
         """Keep a connection for the next request if it can take one, else close it."""
@@ -259,8 +276,8 @@ class DirectResponseStream:
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self
 
-    async def __anext__(self) -> bytes:
-        return await (self._next() if self._packed is None else self._unpack(self._packed))
+    def __anext__(self) -> Awaitable[bytes]:
+        return self._next() if self._packed is None else self._unpack(self._packed)
 
     async def _next(self) -> bytes:
         connection = self._connection
@@ -318,24 +335,22 @@ def _check_name(name: str) -> str:
     return name
 
 
-def _write_request(request: HttpRequest, place: Place, more: Mapping[str, str]) -> list[bytes]:
-    """Return the bytes of a request, in one piece if it is small."""
+def _write_head(
+    more: Mapping[str, str], method: str, place: Place, given: Sequence[tuple[str, str]]
+) -> bytes:
+    """Return the head of a request up to the length of its body."""
     headers = {"host": place.named, **more}
-    for name, value in request.headers.items():
+    for name, value in given:
         headers[_check_name(name).lower()] = value
     for name in _FRAMING:
         headers.pop(name, None)
-    body = request.body
-    if body or request.method not in _BODILESS:
-        headers["content-length"] = str(len(body))
     lines = [f"{name}: {value}\r\n" for name, value in headers.items()]
-    first = f"{_check_name(request.method)} {place.target} HTTP/1.1\r\n"
-    text = "".join((first, *lines, "\r\n"))
-    ends = len(lines) + 2
+    first = f"{_check_name(method)} {place.target} HTTP/1.1\r\n"
+    text = "".join((first, *lines))
+    ends = len(lines) + 1
     if text.count("\n") != ends or text.count("\r") != ends or "\0" in text:
         raise BadParameter("a header of this request has a line break in it")
-    head = text.encode()
-    return [head + body] if len(body) < _JOINED else [head, body]
+    return text.encode()
 
 
 def _translate_failure(connection: DirectConnection, place: Place, seconds: float) -> PonderoError:

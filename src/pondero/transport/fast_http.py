@@ -20,7 +20,7 @@ for _package in ("aiohttp", "httptools"):
     if find_spec(_package) is None:
         raise MissingExtra(f"FastTransport needs {_package}: {install_hint('fast')}")
 
-from .direct_http import DirectPool, is_direct  # noqa: E402 - not without the packages
+from .direct_http import DirectPool, find_place  # noqa: E402 - not without the packages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,13 +65,12 @@ class FastTransport:
 
     async def send(self, request: HttpRequest, timeouts: Timeouts) -> AsyncResponse:
         """Send a request; return once the response's head has arrived."""
-        need_asyncio("FastTransport", "use AsyncHttpTransport")
         pool = self._pools.get(current_loop()) or await self._open_pool()
-        proxy = self._settings.proxies.proxy_for(request.url)
-        if proxy is None and is_direct(request):
-            context = self._tls() if request.url[:6] == "https:" else None
-            return await pool.send(request, timeouts, context)
-        return await self._library(proxy).send(request, timeouts, proxy=proxy)
+        place, proxy = find_place(request.url), self._settings.proxies.proxy_for(request.url)
+        if proxy is not None or place is None or request.method == "HEAD":  # its length is false
+            return await self._library(proxy).send(request, timeouts, proxy=proxy)
+        context = self._tls() if place.origin[0] else None
+        return await pool.send(request, place, timeouts, context)
 
     async def send_pieces(
         self, request: HttpRequest, timeouts: Timeouts, pieces: AsyncIterator[bytes]
@@ -90,6 +89,7 @@ class FastTransport:
             await self._by_library.aclose()
 
     async def _open_pool(self) -> DirectPool:
+        need_asyncio("FastTransport", "use AsyncHttpTransport")
         pool = self._pools[asyncio.get_running_loop()] = DirectPool(self._settings)
         await anext(pool.keeper)
         return pool
