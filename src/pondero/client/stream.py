@@ -1,7 +1,7 @@
 """``Stream`` and ``AsyncStream``: the events of an answer, then its reply."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
-from functools import cached_property, partial
+from functools import cached_property
 from random import random
 from time import time
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
@@ -86,7 +86,6 @@ class _Stream(Generic[T, V]):
         self._so_far: Assembler | None = None
         self._kind = kind
         self._hooks = hooks
-        self._readers = TextReaders()
         self._reply: Reply[V] | None = None
         self._shows: Shows = True
         self._has_shown = False
@@ -95,6 +94,7 @@ class _Stream(Generic[T, V]):
         self._charges: tuple[Charge, ...] = ()
         self._agent: AgentSpan | None = None  # of the turn that this is a part of
         self._span: Span | None = None  # of the exchange under way
+        self._is_read_at_once = False
 
     def __repr__(self) -> str:
         state = "ended" if self._reply is not None else "under way" if self._so_far else "not begun"
@@ -137,6 +137,10 @@ class _Stream(Generic[T, V]):
         if self._reply is None:
             raise UsageError("the answer has not ended; read its events to the end first")
         return self._reply
+
+    @cached_property
+    def _readers(self) -> TextReaders:
+        return TextReaders()
 
     def _flow(self) -> Flow:
         # With other models left, retry this one less often.
@@ -185,14 +189,15 @@ class _Stream(Generic[T, V]):
             self._so_far = None
         return found is not None
 
-    def _take(self, step: Emit) -> None:
+    def _take(self, step: Emit) -> list[Event]:
+        """Return the events to show next; the first ones come after the notes on other models."""
+        notes: list[Event] = []
+        if self._so_far is None and self._candidates is not None:
+            notes = [AdjustmentNote(to_builtins(note)) for note in self._candidates.notes()]
         self._so_far = step.so_far
         if not self._has_shown:
             self._has_shown = not callable(self._shows) or any(map(self._shows, step.events))
-
-    def _notes(self) -> list[Event]:
-        notes = self._candidates.notes() if self._candidates is not None else ()
-        return [AdjustmentNote(to_builtins(note)) for note in notes]
+        return [*notes, *step.events] if notes else step.events
 
     def _learn(self, repair: Repair) -> None:
         exchange = self._prepared.exchange
@@ -256,6 +261,9 @@ class Stream(_Stream[Transport, V]):
     'as_planned'
     """
 
+    _iterator: Generator[Event, None, None] | None = None
+    _shell: Shell | None = None
+
     def __iter__(self) -> Iterator[Event]:
         return self._events
 
@@ -300,37 +308,65 @@ class Stream(_Stream[Transport, V]):
         tried again, and the usage of failed tries is in the reply's.
         """
         self._shows = False
-        for _ in self:
-            pass
+        if self._iterator is None and not self._is_read_at_once:
+            self._is_read_at_once = True
+            while self._next_events() is not None:
+                pass
+        else:
+            for _ in self:
+                pass
         return self.reply
 
-    @cached_property
+    @property
     def _events(self) -> Generator[Event, None, None]:
+        if self._iterator is None:
+            self._iterator = self._iterate()
+        return self._iterator
+
+    def _iterate(self) -> Generator[Event, None, None]:
+        try:
+            while not self._is_read_at_once and (events := self._next_events()) is not None:
+                yield from events
+        except BaseException as error:
+            if self._shell is not None:  # the reader left before the end
+                self._fail(error)
+                self._close_shell()
+            raise
+
+    def _next_events(self) -> list[Event] | None:
+        """Return the events that come next; None after the end, which is not asked for twice."""
         while self._reply is None:
-            self._hooks.request(self._prepared)
-            shell = self._shell()
-            span = self._span = start_span(
-                self._prepared.exchange, self._agent, shows=bool(self._shows)
-            )
+            shell = self._shell or self._open_shell()
             try:
-                advance = shell.next if span is None else partial(span.run, shell.next)
-                while isinstance(step := advance(), Emit):
-                    if self._so_far is None and self._candidates is not None:
-                        yield from self._notes()
-                    self._take(step)
-                    yield from step.events
+                step = shell.next() if self._span is None else self._span.run(shell.next)
+                if isinstance(step, Emit):
+                    return self._take(step)
                 self._end(step)
             except BaseException as error:
                 self._fail(error)
-                if not self._try_next_model(error):
+                try:
+                    goes_on = self._try_next_model(error)
+                finally:
+                    self._close_shell()
+                if not goes_on:
                     raise
-            finally:
-                shell.close()
+            else:
+                self._close_shell()
         self._hooks.reply(self._reply)
+        return None
 
-    def _shell(self) -> Shell:
-        transport = sign_requests(self._transport, self._prepared.exchange.signing)
-        return Shell(self._flow(), transport, self._timeouts)
+    def _open_shell(self) -> Shell:
+        self._hooks.request(self._prepared)
+        exchange = self._prepared.exchange
+        transport = sign_requests(self._transport, exchange.signing)
+        self._shell = Shell(self._flow(), transport, self._timeouts)
+        self._span = start_span(exchange, self._agent, shows=bool(self._shows))
+        return self._shell
+
+    def _close_shell(self) -> None:
+        shell, self._shell = self._shell, None
+        if shell is not None:
+            shell.close()
 
 
 class AsyncStream(_Stream[AsyncTransport, V]):
@@ -341,6 +377,9 @@ class AsyncStream(_Stream[AsyncTransport, V]):
     ...         print(words, end="")
     17 * 23 = 391
     """
+
+    _iterator: AsyncGenerator[Event, None] | None = None
+    _shell: AsyncShell | None = None
 
     def __aiter__(self) -> AsyncIterator[Event]:
         return self._events
@@ -378,36 +417,65 @@ class AsyncStream(_Stream[AsyncTransport, V]):
         tried again, and the usage of failed tries is in the reply's.
         """
         self._shows = False
-        async for _ in self:
-            pass
+        if self._iterator is None and not self._is_read_at_once:
+            self._is_read_at_once = True
+            while await self._next_events() is not None:
+                pass
+        else:
+            async for _ in self:
+                pass
         return self.reply
 
-    @cached_property
-    async def _events(self) -> AsyncGenerator[Event, None]:
+    @property
+    def _events(self) -> AsyncGenerator[Event, None]:
+        if self._iterator is None:
+            self._iterator = self._iterate()
+        return self._iterator
+
+    async def _iterate(self) -> AsyncGenerator[Event, None]:
+        try:
+            while not self._is_read_at_once and (events := await self._next_events()) is not None:
+                for event in events:
+                    yield event
+        except BaseException as error:
+            if self._shell is not None:  # the reader left before the end
+                self._fail(error)
+                await self._close_shell()
+            raise
+
+    async def _next_events(self) -> list[Event] | None:
+        """Return the events that come next; None after the end, which is not asked for twice."""
         while self._reply is None:
-            await self._hooks.arequest(self._prepared)
-            shell = self._shell()
-            span = self._span = start_span(
-                self._prepared.exchange, self._agent, shows=bool(self._shows)
-            )
+            shell = self._shell or await self._open_shell()
             try:
-                advance = shell.next if span is None else partial(span.arun, shell.next)
-                while isinstance(step := await advance(), Emit):
-                    if self._so_far is None and self._candidates is not None:
-                        for note in self._notes():
-                            yield note
-                    self._take(step)
-                    for event in step.events:
-                        yield event
+                step = await (shell.next() if self._span is None else self._span.arun(shell.next))
+                if isinstance(step, Emit):
+                    return self._take(step)
                 self._end(step)
             except BaseException as error:
                 self._fail(error)
-                if not self._try_next_model(error):
+                try:
+                    goes_on = self._try_next_model(error)
+                finally:
+                    await self._close_shell()
+                if not goes_on:
                     raise
-            finally:
-                await shell.aclose()
-        await self._hooks.areply(self._reply)
+            else:
+                await self._close_shell()
+        if self._hooks.on_reply is not None:
+            await self._hooks.areply(self._reply)
+        return None
 
-    def _shell(self) -> AsyncShell:
-        transport = sign_async_requests(self._transport, self._prepared.exchange.signing)
-        return AsyncShell(self._flow(), transport, self._timeouts)
+    async def _open_shell(self) -> AsyncShell:
+        if self._hooks.on_request is not None:
+            await self._hooks.arequest(self._prepared)
+        exchange = self._prepared.exchange
+        transport = sign_async_requests(self._transport, exchange.signing)
+        self._shell = AsyncShell(self._flow(), transport, self._timeouts)
+        self._span = start_span(exchange, self._agent, shows=bool(self._shows))
+        return self._shell
+
+    async def _close_shell(self) -> None:
+        shell, self._shell = self._shell, None
+        if shell is not None:
+            await shell.aclose()
