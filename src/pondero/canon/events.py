@@ -49,6 +49,8 @@ _MOST = 10**12
 
 def known_count(value: Json) -> int | None:
     """Return a reported count; None if it is no count: negative, boundless or not a number."""
+    if type(value) is int:  # nearly always
+        return value if 0 <= value <= _MOST else None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MOST:
         return None
     return int(value)

@@ -284,7 +284,7 @@ class Message(Struct, frozen=True):
 
     def __post_init__(self) -> None:
         parts: Any = self.parts
-        if not isinstance(parts, tuple | list) or not _KINDS.issuperset(map(type, parts)):
+        if not isinstance(parts, (tuple, list)) or not _KINDS.issuperset(map(type, parts)):
             raise _make_parts_error(self.role, parts)
 
     @property
@@ -312,8 +312,8 @@ class Message(Struct, frozen=True):
     @property
     def level_update(self) -> LevelUpdate | None:
         """Return the change of level that this message is, if it is one."""
-        part = self.parts[0] if len(self.parts) == 1 else None
-        return part if isinstance(part, LevelUpdate) and self.role == "system" else None
+        part = self.parts[0] if self.role == "system" and len(self.parts) == 1 else None
+        return part if isinstance(part, LevelUpdate) else None
 
     def to_json(self) -> str:
         """Return the message as JSON text, with its signatures; ``from_json`` reads it back.

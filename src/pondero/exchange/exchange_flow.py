@@ -46,6 +46,7 @@ from ..errors import (
 from ..framing import MAX_FRAME, OversizedAnswer, parse_json_or_none
 from ..thinking import Plan
 from .answer_restorer import AnswerRestorer
+from .output.calls import NO_RESTORE
 from .output.restore import OutputRestore
 from .request import Exchange, redact_key
 from .retry import Retry
@@ -244,7 +245,8 @@ class _Attempt:
         restore = exchange.restore
         if repair_made is not None and repair_made.adjustment.code == "output_prompted":
             restore = msgspec.structs.replace(restore or OutputRestore(), fenced=True)
-        self._restorer = AnswerRestorer(exchange, restore)
+        restores = restore is not None or exchange.texts or exchange.calls is not NO_RESTORE
+        self._restorer = AnswerRestorer(exchange, restore) if restores else None
         self._beginning: bytes | None = None
         self._held: list[Event] = [
             AdjustmentNote(msgspec.to_builtins(note)) for note in self._notes
@@ -277,11 +279,15 @@ class _Attempt:
                 del strange
 
     def _read_whole(self, head: ResponseHead, begun: bytes = b"") -> _Steps:
+        pieces, size = [begun], len(begun)
         try:
-            body = begun + (yield from _read_body(MAX_FRAME))
+            while size <= MAX_FRAME and (data := (yield _READ)) is not None:
+                pieces.append(data)
+                size += len(data)
         except Unreachable as error:
             raise Truncated(f"the answer was cut: {error}") from error
-        if len(body) > MAX_FRAME:
+        body = b"".join(pieces)
+        if size > MAX_FRAME:
             raise OversizedAnswer(f"an answer of more than {MAX_FRAME:,} bytes")
         check_packing(head, body)
         self._beginning = body
@@ -336,7 +342,7 @@ class _Attempt:
         return Emit(shown, self.so_far) if shown else _READ
 
     def _take(self, events: list[Event]) -> list[Event]:
-        if not (events := self._restorer.take(events)):
+        if self._restorer is not None and not (events := self._restorer.take(events)):
             return []
         self.so_far.extend(events)
         if isinstance(last := events[-1], Finished):

@@ -97,7 +97,7 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
         url, version = _predict(target.url, body.pop("model"), stream=request.stream), {}
         body["anthropic_version"] = _VERSION_IN_BODY
     headers = _headers({**version, **target.headers}, plan.headers)
-    if any(message.level_update for message in request.messages):
+    if _has_updates(request.messages):
         headers = _headers(headers, _UPDATE_HEADERS)  # without it the field is rejected
     return HttpRequest("POST", url, headers, msgspec.json.encode(body))
 
@@ -152,8 +152,7 @@ def _body(request: Request) -> dict[str, Json]:
     body: dict[str, Json] = {"model": request.model}
     if request.max_tokens is not None:
         body["max_tokens"] = request.max_tokens
-    system = [block for text in request.system if (block := _text(text)) and not _is_blank(block)]
-    if system:
+    if request.system and (system := _system(request.system)):
         body["system"] = system
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
@@ -169,11 +168,15 @@ def _body(request: Request) -> dict[str, Json]:
             body[name] = value
     if request.stream:
         body["stream"] = True
-    body["messages"] = list(_messages(request.messages))
+    body["messages"] = _messages(request.messages)
     if request.messages and not body["messages"]:
         raise BadParameter("nothing of this conversation can be sent: its texts are blank")
     _limit_marks(body)
     return body
+
+
+def _system(texts: Iterable[Text]) -> list[Block]:
+    return [block for text in texts if (block := _text(text)) and not _is_blank(block)]
 
 
 _MOST_MARKS = 4  # "A maximum of 4 blocks with cache_control may be provided"
@@ -181,8 +184,14 @@ _MOST_MARKS = 4  # "A maximum of 4 blocks with cache_control may be provided"
 
 def _limit_marks(body: dict[str, Json]) -> None:
     """Keep the latest marks of the messages, and none for an hour after one for five minutes."""
-    lead = [*_iter_marked(body.get("tools", ())), *_iter_marked(body.get("system", ()))]
-    rest = [each for message in body["messages"] for each in _iter_marked(message["content"])]
+    lead: list[Block] = []
+    rest: list[Block] = []
+    _add_marked(body.get("tools", ()), lead)
+    _add_marked(body.get("system", ()), lead)
+    for message in body["messages"]:
+        _add_marked(message["content"], rest)
+    if not lead and not rest:
+        return
     over = max(0, len(lead) + len(rest) - _MOST_MARKS)
     for block in [*rest, *lead][:over]:
         del block["cache_control"]
@@ -194,13 +203,12 @@ def _limit_marks(body: dict[str, Json]) -> None:
         short = short or (mark is not None and mark.get("ttl") != "1h")
 
 
-def _iter_marked(blocks: Iterable[Block]) -> Iterable[Block]:
+def _add_marked(blocks: Iterable[Block], found: list[Block]) -> None:
     for block in blocks:
-        inner = block.get("content")
-        if isinstance(inner, list) and block.get("type") == "tool_result":
-            yield from _iter_marked(inner)
+        if block.get("type") == "tool_result" and isinstance(block.get("content"), list):
+            _add_marked(block["content"], found)
         if "cache_control" in block:
-            yield block
+            found.append(block)
 
 
 def _headers(targeted: Mapping[str, str], planned: Mapping[str, str]) -> dict[str, str]:
@@ -249,16 +257,25 @@ LEVEL_TURNS = LevelTurns(
 )
 
 
-def _messages(messages: Iterable[Message]) -> Iterable[Block]:
+def _has_updates(messages: Iterable[Message]) -> bool:
+    for message in messages:
+        if message.role == "system" and message.level_update is not None:
+            return True
+    return False
+
+
+def _messages(messages: Iterable[Message]) -> list[Block]:
+    written: list[Block] = []
     for message in messages:
         if (update := message.level_update) is not None:  # no block: it cannot have a breakpoint
-            yield write_level_turn(update.level)
+            written.append(write_level_turn(update.level))
             continue
         blocks = [block for part in message.parts if (block := _BLOCKS[type(part)](part))]
         if message.role == "user" and len(blocks) > 1:
             blocks = _results_first(blocks)
         if not all(map(_is_blank, blocks)):
-            yield {"role": message.role, "content": blocks}
+            written.append({"role": message.role, "content": blocks})
+    return written
 
 
 def _is_blank(block: Block) -> bool:
@@ -283,7 +300,7 @@ def _text(part: Text) -> Block | None:
     if not part.text:
         return None  # "text content blocks must be non-empty"
     block: Block = {"type": "text", "text": part.text}
-    if citations := [*_iter_citations(part.citations)]:
+    if part.citations and (citations := [*_iter_citations(part.citations)]):
         block["citations"] = citations
     return _with_cache(block, part.cache)
 

@@ -98,6 +98,9 @@ def match_score(raw: Json, *, stream: bool) -> int:
     return 100 if kind == "message" and isinstance(raw.get("content"), list) else 0
 
 
+_NO_COUNTS, _NO_USAGE, _NO_DELTA = Counts(), Usage(), Delta()
+
+
 class Answer:
     """The parts, counts and ending of an answer, as far as they were read."""
 
@@ -107,15 +110,15 @@ class Answer:
         self._model, self._route = where.model, where.route
         # Signatures name the requested model: an answer to an alias names a snapshot.
         self._maker = where.model
-        self._counts = Counts()
-        self._usage = Usage()
+        self._counts = _NO_COUNTS
+        self._usage = _NO_USAGE
         self._extras: dict[str, Json] = {}
-        self._last = Delta()
+        self._last = _NO_DELTA
 
     @property
     def usage(self) -> Usage | None:
         """Return the counts that have come."""
-        return self._usage if self._usage != Usage() else None
+        return self._usage if self._usage != _NO_USAGE else None
 
     def start(self, opening: Opening) -> list[Event]:
         """Read the start of the message; return its events."""

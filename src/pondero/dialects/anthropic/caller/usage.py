@@ -76,8 +76,10 @@ class Counts(Struct):
 
     def extras(self) -> dict[str, Json]:
         """Return the reported values that have no bucket."""
-        reported = zip(_BESIDE, _beside(self), strict=True)
-        found = {field: value for field, value in reported if value is not None}
+        values, found = _beside(self), {}
+        if values != _NONE_BESIDE:
+            reported = zip(_BESIDE, values, strict=True)
+            found = {field: value for field, value in reported if value is not None}
         details = self.output_tokens_details
         thought = None if details is None else known_count(details.thinking_tokens)
         if thought is not None and thought > (known_count(self.output_tokens) or 0):
@@ -90,6 +92,7 @@ _BESIDE = (
     *("cache_creation", "server_tool_use", "iterations"),
     *("service_tier", "inference_geo", "speed"),
 )
+_NONE_BESIDE = (None,) * len(_BESIDE)
 _beside = attrgetter(*_BESIDE)
 
 
