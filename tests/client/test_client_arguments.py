@@ -108,3 +108,19 @@ def test_the_right_ones_are_taken(make):
 def test_the_names_that_an_error_lists_are_all_that_a_client_takes():
     taken = [name for name in signature(BaseClient.__init__).parameters if name != "self"]
     assert [*client_arguments._KNOWN, "unknown"] == taken
+
+
+def test_every_request_reads_the_environment_anew(monkeypatch):
+    client, sent = pondero.Client(), []
+    for key, url in (("sk-one", "http://a"), ("sk-two", "http://a"), ("sk-two", "http://b")):
+        monkeypatch.setenv("ANTHROPIC_API_KEY", key)
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
+        request = client.prepare("claude-opus-5/low", "Hello").request
+        sent.append((request.headers["x-api-key"], request.url.removesuffix("/v1/messages")))
+    assert sent == [("sk-one", "http://a"), ("sk-two", "http://a"), ("sk-two", "http://b")]
+
+
+def test_clients_with_keys_of_their_own_do_not_share_them():
+    one, two = (pondero.Client(keys={"anthropic": f"sk-{name}"}) for name in ("one", "two"))
+    sent = [each.prepare("claude-opus-5/low", "Hello").request for each in (one, two, one)]
+    assert [each.headers["x-api-key"] for each in sent] == ["sk-one", "sk-two", "sk-one"]

@@ -2,6 +2,7 @@
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from pondero.canon import Message, OutputFormat, Request, Text, Tool, ToolChoice
 from pondero.client import load_catalog
@@ -170,3 +171,26 @@ def test_half_a_character_is_sent_as_a_whole_one_on_every_wire(provider, fields)
 
 def test_these_models_speak_every_wire():
     assert {load_catalog().entry(model).provider.dialect for model in ONE_OF_EACH} == {*NAMES}
+
+
+def test_a_catalog_that_was_read_again_is_believed_at_once():
+    entry = load_catalog().entry("claude-opus-5")
+    other = replace(entry, provider=replace(entry.provider, quirks={"unsupported": ["stop"]}))
+    request = Request(entry.model, (Message("user", (Text("hi"),)),), stop=("end",))
+    made = plan(entry, parse_intent(None), asked=RequestParameters(), policy=Policy())
+    bodies = [
+        msgspec.json.decode(compose(each, request, made, url="http://a", key=KEY).http.body)
+        for each in (entry, other, entry)
+    ]
+    assert ["stop_sequences" in body for body in bodies] == [True, False, True]
+
+
+def test_an_address_and_a_key_are_those_of_their_request():
+    entry = load_catalog().entry("llamacpp:any")
+    request = Request(entry.model, (Message("user", (Text("hi"),)),))
+    made = plan(entry, parse_intent(None), asked=RequestParameters(), policy=Policy())
+    for url, key in (("http://a/v1", "one"), ("http://b/v1", "two"), ("http://a/v1", None)):
+        sent = compose(entry, request, made, url=url, key=key)
+        assert sent.http.url.startswith(url)
+        assert url in sent.no_server_hint
+        assert sent.http.headers.get("authorization") == (key and f"Bearer {key}")

@@ -138,7 +138,7 @@ class BaseClient(Generic[T]):
         if options.get("retries"):
             raise BadParameter("retries needs ask, or a Chat and its send: a stream is shown once")
         policy = resolve_policy(options["policy"]) if "policy" in options else self._policy
-        attachments = parse_attachments(options.get("attachments"))
+        attachments = parse_attachments(options["attachments"]) if "attachments" in options else ()
         request = build_request(prompt, options, attachments)
         asked = request_parameters(request, options)
         effort = options.get("thinking_effort")
@@ -152,17 +152,20 @@ class BaseClient(Generic[T]):
             request = add_cache_breakpoints(entry, request)
         if breakpoints := count_cache_breakpoints(entry, request):
             plan = replace(plan, cache_breakpoints=breakpoints)
+        url = self._credentials.url(entry.provider, needed=needed, model=entry.model)
         prepared = prepare(
             entry,
             request,
             plan,
             asked=asked,
             policy=policy,
-            url=self._credentials.url(entry.provider, needed=needed, model=entry.model),
+            url=url,
             key=self._credentials.key(entry.provider, needed=needed),
             at=time(),
-            refusals=(*self._refusals, *options.get("refusals", ())),
-            emulator=self._find_emulator(entry.provider),
+            refusals=(*self._refusals, *options["refusals"])
+            if "refusals" in options
+            else self._refusals,
+            emulator=self._find_emulator(entry.provider, url),
             last_prompt=options.get("last_prompt"),
         )
         if needed:
@@ -176,9 +179,13 @@ class BaseClient(Generic[T]):
             )
         return prepared
 
-    def _find_emulator(self, provider: Provider) -> str | None:
-        """Return what may answer in the place of a provider's service, for the handoff."""
-        url = self._credentials.url(provider, needed=False)
+    def _find_emulator(self, provider: Provider, url: str = "") -> str | None:
+        """Return what may answer in the place of a provider's service, for the handoff.
+
+        ``url``: the address of a request, which is that of the service if it has no blanks.
+        """
+        if not url or "{" in provider.url:
+            url = self._credentials.url(provider, needed=False)
         return find_emulator(self._transport, provider, url)
 
     def draft_batch(

@@ -22,7 +22,7 @@ def count_prompt_tokens(usage: Usage) -> int | None:
 def add_price(entry: ModelEntry, prepared: Prepared) -> Prepared:
     """Add the price of a lost cache to the plan, if there is one and its price is known."""
     plan = prepared.plan
-    if not any(note.code == "cache_lost" for note in plan.adjustments):
+    if not plan.adjustments or not any(note.code == "cache_lost" for note in plan.adjustments):
         return prepared
     notes = tuple(_add_price(entry, note) for note in plan.adjustments)
     exchange = replace(prepared.exchange, plan=replace(plan, adjustments=notes))

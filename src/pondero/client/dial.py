@@ -96,7 +96,7 @@ def resolve_and_plan(
     offline: bool = False,
 ) -> tuple[ModelEntry, Plan]:
     """Return a model's entry and its plan for the requested level."""
-    parameters = msgspec.structs.astuple(asked)
+    parameters = () if asked == _NO_PARAMETERS else msgspec.structs.astuple(asked)
     given = (load_catalog(), model, thinking, thinking_effort, policy, offline, *parameters)
     if isinstance(thinking, _PLAIN) and isinstance(thinking_effort, _PLAIN):
         entry, made, fields = _cached_plan(None, *given)
@@ -124,7 +124,8 @@ def note_answer(reply: Reply) -> None:
     note_served(plan.model, auto.name if auto else None, reply.model)
 
 
-_PLAIN = str | int | None
+_PLAIN = (str, int, type(None))
+_NO_PARAMETERS = RequestParameters()
 
 
 def _load_adopted(model: object) -> object:

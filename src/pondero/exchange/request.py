@@ -188,13 +188,13 @@ def _begin(
     entry: ModelEntry, request: Request, plan: Plan, options: PrepareOptions
 ) -> tuple[RequestDraft, "_ServiceFacts"]:
     policy, refusals = options["policy"], options.get("refusals")
-    caller, target, facts = _address(entry, options["url"], options.get("key"))
+    target, facts = _address(entry, options["url"], options.get("key"))
     repairs = policy.unsupported != "strict"
     draft = RequestDraft(
         entry=entry,
         request=request,
         plan=plan,
-        caller=caller,
+        caller=facts.caller,
         target=target,
         unsupported=facts.unsupported,
         parameters=options["asked"],
@@ -224,12 +224,12 @@ def compose(
     emulator: str | None = None,
 ) -> Exchange:
     """Address and encode a planned request; ``at`` is now, in seconds since 1970."""
-    caller, target, facts = _address(entry, url, key)
+    target, facts = _address(entry, url, key)
     draft = RequestDraft(
         entry=entry,
         request=request,
         plan=plan,
-        caller=caller,
+        caller=facts.caller,
         target=target,
         unsupported=facts.unsupported,
         emulator=emulator,
@@ -237,14 +237,9 @@ def compose(
     return _make_exchange(_apply(_COMPOSE, draft), facts, at)
 
 
-def _address(
-    entry: ModelEntry, url: str, key: str | None
-) -> tuple[Caller, Target, "_ServiceFacts"]:
+def _address(entry: ModelEntry, url: str, key: str | None) -> tuple[Target, "_ServiceFacts"]:
     provider = entry.provider
-    caller = find_caller(provider)
-    signed = key is None and provider.auth == "aws"
-    service = caller.signing_name or provider.dialect if signed else None
-    facts = _make_facts(entry, url, caller.unsupported_parameters, service)
+    facts = _find_facts(entry, url, key is None and provider.auth == "aws")
     target = Target(
         route=provider.name,
         url=url,
@@ -252,7 +247,7 @@ def _address(
         max_output=entry.capability.max_output,
         quirks=facts.quirks,
     )
-    return caller, target, facts
+    return target, facts
 
 
 def _apply(steps: Iterable[Step], draft: RequestDraft) -> RequestDraft:
@@ -316,6 +311,7 @@ def _make_exchange(draft: RequestDraft, facts: "_ServiceFacts", at: float | None
 class _ServiceFacts(Struct, frozen=True):
     """Facts of one model at one address; ``unsupported`` are the parameters that it lacks."""
 
+    caller: Caller
     unsupported: frozenset[str]
     quirks: Mapping[str, Json]
     no_server_hint: str
@@ -324,17 +320,17 @@ class _ServiceFacts(Struct, frozen=True):
 
 
 @lru_cache(_MODELS)
-def _make_facts(
-    entry: ModelEntry, url: str, unsupported: frozenset[str], service: str | None
-) -> _ServiceFacts:
-    provider = entry.provider
-    quirks = entry.quirks
+def _find_facts(entry: ModelEntry, url: str, signed: bool) -> _ServiceFacts:  # noqa: FBT001 - a cache's key
+    provider, quirks = entry.provider, entry.quirks
+    caller = find_caller(provider)
+    service = caller.signing_name or provider.dialect if signed else None
     start = f"{provider.label} does not answer at {url}: {provider.start}"
     return _ServiceFacts(
-        unsupported=unsupported | frozenset(quirks.get("unsupported", ())),
+        caller=caller,
+        unsupported=caller.unsupported_parameters | frozenset(quirks.get("unsupported", ())),
         quirks=quirks,
         no_server_hint=start if provider.start else "",
-        bad_key_hint=_make_key_hint(provider, signed=service is not None),
+        bad_key_hint=_make_key_hint(provider, signed=signed),
         signing=None if service is None else _make_signing(provider, url, service=service),
     )
 

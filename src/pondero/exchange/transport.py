@@ -97,8 +97,13 @@ def find_emulator(
         return OFFLINE
     if transport is not None and not transport.needs_key:
         return RECORDING
+    return _find_other_address(provider.url, url)
+
+
+@lru_cache(maxsize=1024)
+def _find_other_address(template: str, url: str) -> str | None:
     address = _read_address(url)
-    return None if _match_own(provider.url)(address) else address
+    return None if _match_own(template)(address) else address
 
 
 def _read_address(url: str) -> str:

@@ -7,7 +7,8 @@ value.
 import os
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import Any
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -46,19 +47,15 @@ class Credentials(Struct, frozen=True):
 def find_key(provider: Provider, given: Mapping[str, str], *, needed: bool) -> str | None:
     """Return the given key, else that of the provider's variables, else the saved one."""
     if provider.name in given:
-        from .secrets import register_secret  # noqa: PLC0415 - only if a key was given
-
-        register_secret(given[provider.name])
+        _secrets().register_secret(given[provider.name])
         return _sendable(given[provider.name], provider, "that was given")
     for name in provider.keys:
         if key := os.environ.get(name, "").strip():
             return _sendable(key, provider, f"in {name}")
     if not needed:
         return NO_KEY
-    from .secrets import load_saved_key  # noqa: PLC0415 - only if the environment has none
-
     for name in provider.keys:
-        if saved := load_saved_key(name):
+        if saved := _secrets().load_saved_key(name):
             return _sendable(saved, provider, "that is saved")
     if provider.auth in ("none", "aws"):
         return None
@@ -68,6 +65,14 @@ def find_key(provider: Provider, given: Mapping[str, str], *, needed: bool) -> s
         f"{provider.name}'"
     )
     raise MissingKey(message)
+
+
+@cache
+def _secrets() -> Any:
+    """Return the module, once: only few keys need it, and an import for each request is slow."""
+    from . import secrets  # noqa: PLC0415 - as above
+
+    return secrets
 
 
 def _sendable(key: str, provider: Provider, where: str) -> str:

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 import pondero
 from pondero.canon import Text
+from pondero.client.prompts.options import Options, build_request, request_parameters
 from pondero.emulator import Emulator, ScriptedTurn
 from pondero.errors import BadParameter
 
@@ -143,3 +144,38 @@ def test_every_kind_of_list_of_texts_is_taken(given, sent):
     raw = json.loads(body)
     assert raw.get("stop_sequences") == sent
     assert [each["text"] for each in raw.get("system", ())] == (sent or [])
+
+
+OPTIONS = {
+    "system": "Be brief.",
+    "tools": [pondero.Tool("look", "Looks.", {"type": "object", "properties": {}})],
+    "tool_choice": "none",
+    "output": bool,
+    "max_tokens": 5000,
+    "temperature": 0.5,
+    "top_p": 0.5,
+    "top_k": 5,
+    "seed": 7,
+    "stop": "end",
+    "extras": {"user": "me"},
+    "context": 100,
+}
+BESIDE = {
+    *("thinking_effort", "policy", "stream", "timeout", "headers", "attachments", "retries"),
+    *("cache", "mcp", "approve", "max_steps", "refusals", "last_prompt"),
+}
+
+
+def test_every_option_is_one_of_the_request_or_known_not_to_be():
+    assert OPTIONS.keys() | BESIDE == Options.__annotations__.keys()
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_no_option_of_a_request_is_passed_over(name):
+    plain = build_request("Hello", {})
+    request = build_request("Hello", {name: OPTIONS[name]})
+    changed = (
+        request != plain,
+        request_parameters(request, {name: OPTIONS[name]}) != (request_parameters(plain, {})),
+    )
+    assert any(changed)

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from msgspec.structs import replace
 
 from pondero.canon import (
     CacheBreakpoint,
@@ -97,3 +98,10 @@ def test_what_was_written_to_the_cache_is_read_from_it_a_turn_later():
 
     earlier = Request("m", TALK.messages[:3], TALK.system, TALK.tools, max_tokens=2000)
     assert sent(earlier)[-1] in sent(TALK)
+
+
+def test_a_catalog_that_was_read_again_says_whether_they_are_needed():
+    entry = load_catalog().entry(CONVERSE)
+    other = replace(entry, provider=replace(entry.provider, dialect="openai_chat"))
+    marked = [bool(marks(add_cache_breakpoints(each, TALK))) for each in (entry, other, entry)]
+    assert marked == [True, False, True]

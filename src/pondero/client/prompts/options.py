@@ -118,6 +118,14 @@ def _check_kind(name: str, value: object, kinds: tuple[type, ...], right: str) -
 
 
 _NAMES = Options.__annotations__.keys()
+# Those of no part of a request: one that has no others is a prompt alone.
+_BESIDE = frozenset(
+    (
+        *("thinking_effort", "policy", "stream", "timeout", "headers", "attachments", "retries"),
+        *("cache", "mcp", "approve", "max_steps", "refusals", "last_prompt"),
+    )
+)
+_NO_PARAMETERS = RequestParameters()
 _NONE = type(None)
 _LISTS = (Sequence, AbstractSet)  # collections that can be read more than once
 # The types of options and of their members, unless their readers check them.
@@ -153,7 +161,9 @@ def chat_options(options: Options) -> tuple[ToolRunOptions, ChatOptions]:
 
 def take_retries(options: Options) -> tuple[int, Options]:
     """Return how often to ask again, and the options of one question."""
-    retries = parse_retries(options.get("retries"), options.get("output"))
+    if "retries" not in options:
+        return 0, options
+    retries = parse_retries(options["retries"], options.get("output"))
     rest = {name: value for name, value in options.items() if name != "retries"}
     return retries, cast("Options", rest)
 
@@ -172,7 +182,9 @@ def build_request(
     prompt: Prompt, options: Options, attachments: Sequence[Attachment] = ()
 ) -> Request:
     """Build the request of a prompt and options, without its model."""
-    messages = parse_prompt(prompt, attachments)
+    messages, stream = parse_prompt(prompt, attachments), options.get("stream", True)
+    if _BESIDE.issuperset(options):
+        return Request("", messages, stream=stream)
     given, system, shape = options.get("tools"), options.get("system"), options.get("output")
     tools = tuple(Tools(given).tools) if given else ()
     stop = options.get("stop") or ()
@@ -190,13 +202,15 @@ def build_request(
         top_p=options.get("top_p"),
         top_k=options.get("top_k"),
         stop=(stop,) if isinstance(stop, str) else tuple(stop),
-        stream=options.get("stream", True),
+        stream=stream,
         extras=options.get("extras"),
     )
 
 
 def request_parameters(request: Request, options: Options) -> RequestParameters:
     """Return the parameters that affect thinking or go with it; raises BadParameter."""
+    if _BESIDE.issuperset(options):
+        return _NO_PARAMETERS
     choice = request.tool_choice
     return check_parameters(
         request.max_tokens,

@@ -1,20 +1,33 @@
 """Adds cache breakpoints for clients that set none, as their own services cache every prompt."""
 
-from collections.abc import Iterator
+from functools import lru_cache
 
 from msgspec.structs import replace
 
-from ...canon import Blob, CacheBreakpoint, Image, Message, Request, Text, ToolCall, ToolResult
+from ...canon import (
+    Blob,
+    CacheBreakpoint,
+    Image,
+    Message,
+    Part,
+    Request,
+    Text,
+    Tool,
+    ToolCall,
+    ToolResult,
+)
 from ...catalog import ModelEntry
 from ...dialects import get_dialect
 
 _BREAKPOINT = CacheBreakpoint()
+_MARKED = (Text, Image, Blob, ToolCall, ToolResult)
+_MODELS = 512  # a gateway that serves every model of the catalog stays below this
 _TURNS = 2  # the last turn is written to the cache, the one before it read from there
 
 
 def add_cache_breakpoints(entry: ModelEntry, request: Request) -> Request:
     """Add breakpoints if this model's cache needs them and the request has none."""
-    if not _needs_them(entry) or not entry.capability.thinks or any(_iter_marked(request)):
+    if not _needs_them(entry) or not entry.capability.thinks or _list_marked(request):
         return request
     messages, left = list(request.messages), _TURNS
     for number in reversed(range(len(messages))):
@@ -30,9 +43,10 @@ def add_cache_breakpoints(entry: ModelEntry, request: Request) -> Request:
 
 def count_cache_breakpoints(entry: ModelEntry, request: Request) -> int:
     """Return how many breakpoints a request has for a cache that needs them."""
-    return sum(_iter_marked(request)) if _needs_them(entry) else 0
+    return len(_list_marked(request)) if _needs_them(entry) else 0
 
 
+@lru_cache(_MODELS)
 def _needs_them(entry: ModelEntry) -> bool:
     needs = get_dialect(entry.provider.dialect).caller().needs_cache_breakpoints
     return needs is not None and needs(entry.model, entry.quirks)
@@ -51,10 +65,15 @@ def _mark_end(message: Message) -> Message:
     return message
 
 
-def _iter_marked(request: Request) -> Iterator[bool]:
-    yield from (text.cache is not None for text in request.system)
-    yield from (tool.cache is not None for tool in request.tools)
-    for message in request.messages:
-        for part in message.parts:
-            if isinstance(part, Text | Image | Blob | ToolCall | ToolResult):
-                yield part.cache is not None
+def _list_marked(request: Request) -> list[Text | Tool | Part]:
+    """Return what has a breakpoint; the plain lists are for the many that have none."""
+    return [
+        *[text for text in request.system if text.cache is not None],
+        *[tool for tool in request.tools if tool.cache is not None],
+        *[
+            part
+            for message in request.messages
+            for part in message.parts
+            if isinstance(part, _MARKED) and part.cache is not None
+        ],
+    ]

@@ -96,14 +96,15 @@ def retell_all_calls(draft: RequestDraft) -> RequestDraft:
 def require_turn(draft: RequestDraft) -> RequestDraft:
     """Make the system prompt a user turn where it may not stand alone; raise if nothing is left."""
     request, lead = draft.request, draft.view.lead
-    if any(message.role != "system" for message in request.messages):
-        return draft
+    for message in request.messages:
+        if message.role != "system":
+            return draft
     if not request.system:
-        message = (
+        why = (
             f"nothing of this conversation can be sent to {draft.entry.id}: "
             "its parts are empty, or only another service can read them"
         )
-        raise BadParameter(message)
+        raise BadParameter(why)
     if not draft.replay_rules.needs_turn:
         return draft
     told = lead or request.system
