@@ -12,6 +12,7 @@ from ...canon import Json, Message, Part, Tool, ToolCall
 from ...dialects import SchemaRules, ToolRules, make_valid
 from ...framing import parse_json_or_none
 from ...thinking import Adjustment
+from ..encodable import check_encodable
 from ..output.complete import complete_arrays, complete_root
 from ..output.fit import WRAPPER, fit_root, fit_schema, wrap_schema
 from ..output.references import Unfit, inline
@@ -39,7 +40,11 @@ def fit_tool_schemas(draft: RequestDraft) -> RequestDraft:
         return draft
     tools, rules = draft.request.tools, draft.caller.tools
     enforces, inlines = "strict" not in draft.unsupported, draft.entry.provider.output.inline
-    written = msgspec.json.encode(tools)
+    try:
+        written = msgspec.json.encode(tools)
+    except TypeError:
+        check_encodable(draft.request)
+        raise
     offered = _OfferedTools(tools, rules, (written, enforces, inlines))
     is_short = len(written) <= _SHORT
     fitted = _fit_known(offered) if is_short else _fit_tools(offered)
