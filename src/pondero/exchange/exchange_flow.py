@@ -246,9 +246,9 @@ class _Attempt:
             restore = msgspec.structs.replace(restore or OutputRestore(), fenced=True)
         self._restorer = AnswerRestorer(exchange, restore)
         self._beginning: bytes | None = None
-        self._held: list[Event] = [
-            AdjustmentNote(msgspec.to_builtins(note)) for note in self._notes
-        ]
+        self._held: list[Event] = []
+        if repair_made:
+            self._held.append(AdjustmentNote(msgspec.to_builtins(repair_made.adjustment)))
 
     def steps(self) -> Flow:
         head: ResponseHead = yield Send(self._request)

@@ -52,8 +52,10 @@ def _mark_end(message: Message) -> Message:
 
 
 def _iter_marked(request: Request) -> Iterator[bool]:
-    yield from (text.cache is not None for text in request.system)
-    yield from (tool.cache is not None for tool in request.tools)
+    for text in request.system:
+        yield text.cache is not None
+    for tool in request.tools:
+        yield tool.cache is not None
     for message in request.messages:
         for part in message.parts:
             if isinstance(part, Text | Image | Blob | ToolCall | ToolResult):
