@@ -44,7 +44,11 @@ def decode_json(data: bytes | str | msgspec.Raw, kind: type[T]) -> T: ...
 def decode_json(data: bytes | str | msgspec.Raw, kind: Any) -> Any: ...
 def decode_json(data: bytes | str | msgspec.Raw, kind: Any) -> Any:
     """Decode JSON into a type; raises ValidationError or DecodeError."""
-    return _cached_decoder(kind).decode(data)
+    try:
+        decoder = _cached(kind)
+    except TypeError:  # an annotation without a hash
+        decoder = get_decoder(kind)
+    return decoder.decode(data)
 
 
 @overload

@@ -30,8 +30,8 @@ class Usage(Struct, frozen=True):
     @property
     def known_total(self) -> int:
         """Return the sum of the known buckets."""
-        buckets = (self.input, self.cache_read, self.cache_write, self.output, self.thinking)
-        return sum(bucket for bucket in buckets if bucket is not None)
+        prompt = (self.input or 0) + (self.cache_read or 0) + (self.cache_write or 0)
+        return prompt + (self.output or 0) + (self.thinking or 0)
 
     def __add__(self, other: "Usage") -> "Usage":
         """Return the counts of both together; unknown ones count nothing."""
@@ -51,9 +51,9 @@ def known_count(value: Json) -> int | None:
     """Return a reported count; None if it is no count: negative, boundless or not a number."""
     if type(value) is int:  # nearly always
         return value if 0 <= value <= _MOST else None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MOST:
+    if value is None or isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return int(value)
+    return int(value) if 0 <= value <= _MOST else None
 
 
 Finish = Literal[

@@ -58,7 +58,11 @@ def merge_json(below: Mapping[str, Json], above: Mapping[str, Json]) -> dict[str
 def get_path(value: Json, path: Iterable[str]) -> Json:
     """Return the value at a path of keys, or None."""
     for key in path:
-        value = value.get(key) if isinstance(value, Mapping) else None
+        if value is None:
+            return None
+        if type(value) is not dict and not isinstance(value, Mapping):  # the first is far quicker
+            return None
+        value = value.get(key)
     return value
 
 

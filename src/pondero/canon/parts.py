@@ -302,11 +302,15 @@ class Message(Struct, frozen=True):
     @property
     def thinking_parts(self) -> tuple[Thinking, ...]:
         """Return the parts of the thinking in order, also those that are a signature alone."""
+        if len(self.parts) == 1 and isinstance(self.parts[0], Text):
+            return ()
         return tuple([part for part in self.parts if isinstance(part, Thinking)])
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """Return the tool calls in order."""
+        if len(self.parts) == 1 and isinstance(self.parts[0], Text):  # nearly always
+            return ()
         return tuple([part for part in self.parts if isinstance(part, ToolCall)])
 
     @property

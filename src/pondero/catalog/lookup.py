@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -90,16 +90,7 @@ class ModelEntry(Struct, frozen=True):
     @property
     def quirks(self) -> Mapping[str, Any]:
         """Return the provider's quirks, with those of this model."""
-        provider = self.provider
-        if not provider.model_quirks:
-            return provider.quirks
-        names = _variants(self.model.lower(), provider.strip)
-        found = [
-            row.quirks
-            for row in provider.model_quirks
-            if any(_is_one_of(name, row.match) for name in names)
-        ]
-        return {key: value for each in (provider.quirks, *found) for key, value in each.items()}
+        return _find_quirks(self) if self.provider.model_quirks else self.provider.quirks
 
     @property
     def takes_tools(self) -> bool:
@@ -110,14 +101,12 @@ class ModelEntry(Struct, frozen=True):
     @property
     def takes_level_turns(self) -> bool:
         """Return whether a turn inside the conversation may set the level."""
-        names = _variants(self.model.lower(), self.provider.strip)
-        return any(_is_one_of(name, self.provider.in_band) for name in names)
+        return _is_listed(self.model, self.provider.strip, self.provider.in_band)
 
     @property
     def binds_prefix(self) -> bool:
         """Return whether a signature of this model covers everything before it."""
-        names = _variants(self.model.lower(), self.provider.strip)
-        return any(_is_one_of(name, self.provider.prefix_bound) for name in names)
+        return _is_listed(self.model, self.provider.strip, self.provider.prefix_bound)
 
     def rejected_fields(self, *, thinking: bool, stream: bool) -> tuple[tuple[str, ...], ...]:
         """Return the paths of fields that the service rejects for this model, so asked."""
@@ -134,6 +123,8 @@ class ModelEntry(Struct, frozen=True):
     def max_tools(self) -> int | None:
         """Return how many tools a request may have, if it is known."""
         provider = self.provider
+        if not provider.tool_limits:
+            return None
         return _find_limit(provider.tool_limits, self.model.lower(), provider)
 
     def __hash__(self) -> int:
@@ -572,6 +563,23 @@ class Lookup:
         close = get_close_matches(name, known, n=1)
         guess = f"did you mean {close[0]!r}? " if close else ""
         return f"unknown provider {name!r}; {guess}use {' '.join(known)}"
+
+
+@lru_cache(maxsize=1024)
+def _find_quirks(entry: ModelEntry) -> Mapping[str, Any]:
+    provider = entry.provider
+    found = [
+        row.quirks
+        for row in provider.model_quirks
+        if _is_listed(entry.model, provider.strip, row.match)
+    ]
+    return {key: value for each in (provider.quirks, *found) for key, value in each.items()}
+
+
+@lru_cache(maxsize=1024)
+def _is_listed(model: str, strip: tuple[str, ...], patterns: tuple[str, ...]) -> bool:
+    """Return whether patterns have a model, in any of its spellings."""
+    return any(_is_one_of(name, patterns) for name in _variants(model.lower(), strip))
 
 
 def _is_one_of(model: str, patterns: tuple[str, ...]) -> bool:

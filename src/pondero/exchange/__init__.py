@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         encode_name,
         fold_name,
         fold_path,
+        group_names,
         list_stated,
         matches_plan,
         states_only,
@@ -110,8 +111,9 @@ _NAMES = {
     "fallback": "PATIENCE gave_last_answer is_deployment_fault is_fallback_error shorten_retries",
     "further_answers": "FurtherAnswers",
     "patch": (
-        "apply_plan depth_paths_of fold_name fold_path list_stated matches_plan states_only "
-        "thinking_paths with_fields with_list_headers write_fields change_fields encode_name"
+        "apply_plan change_fields depth_paths_of encode_name fold_name fold_path group_names "
+        "list_stated matches_plan states_only thinking_paths with_fields with_list_headers "
+        "write_fields"
     ),
     "prepare_steps.cache_breakpoints": "add_cache_breakpoints count_cache_breakpoints",
     "prepare_steps.foreign_tools": "TextCalls",
@@ -193,6 +195,7 @@ __all__ = [
     "fold_name",
     "fold_path",
     "gave_last_answer",
+    "group_names",
     "insist",
     "is_deployment_fault",
     "is_document",

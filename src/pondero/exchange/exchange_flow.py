@@ -248,9 +248,9 @@ class _Attempt:
         restores = restore is not None or exchange.texts or exchange.calls is not NO_RESTORE
         self._restorer = AnswerRestorer(exchange, restore) if restores else None
         self._beginning: bytes | None = None
-        self._held: list[Event] = [
-            AdjustmentNote(msgspec.to_builtins(note)) for note in self._notes
-        ]
+        self._held: list[Event] = []
+        if repair_made:
+            self._held.append(AdjustmentNote(msgspec.to_builtins(repair_made.adjustment)))
 
     def steps(self) -> Flow:
         head: ResponseHead = yield Send(self._request)

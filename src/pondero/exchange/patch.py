@@ -69,7 +69,7 @@ def _spellings(path: Path) -> Iterator[Path]:
 
 def states_only(fields: Mapping[str, Raw], places: Iterable[Path], plan: Plan) -> bool:
     """Return whether a body has no other depth than the plan's, in any spelling or twice."""
-    names = _group_names(fields)
+    names = group_names(fields)
     for path in places:
         folded = fold_path(path)
         if folded[0] not in names:
@@ -86,7 +86,7 @@ def states_only(fields: Mapping[str, Raw], places: Iterable[Path], plan: Plan) -
 
 def list_stated(fields: Mapping[str, Raw | Json], places: Iterable[Path]) -> list[Path]:
     """Return the paths at which a body has a value, in any spelling."""
-    names = _group_names(fields)
+    names = group_names(fields)
     return [
         path
         for path in places
@@ -95,7 +95,7 @@ def list_stated(fields: Mapping[str, Raw | Json], places: Iterable[Path]) -> lis
     ]
 
 
-def _group_names(fields: Iterable[str]) -> Mapping[str, Sequence[str]]:
+def group_names(fields: Iterable[str]) -> Mapping[str, Sequence[str]]:
     """Return names by their folded form."""
     names = tuple(fields)
     return _group_short(names) if sum(map(len, names)) < _SHORT_NAMES else _group(names)
@@ -194,26 +194,36 @@ def change_fields(
     # A tuple is the catalog's; other paths have a client's names, of any length.
     known = without if isinstance(without, tuple) else None
     paths, firsts = _fold_paths(without) if known is None else _fold_known(known)
-    touched = firsts.union(map(fold_name, more), rewritten)
-    before = {
-        name: msgspec.json.decode(fields[name]) for name in fields if fold_name(name) in touched
-    }
+    groups = group_names(fields)
+    touched = groups.keys() & firsts.union(map(fold_name, more), rewritten)
+    names = {name for folded in touched for name in groups[folded]}
+    if names == more.keys() and touched.isdisjoint(rewritten) and _has_all(fields, more):
+        return dict(fields)
+    before = {name: msgspec.json.decode(fields[name]) for name in fields if name in names}
     after = {
         name: msgspec.json.decode(fields[name]) if isinstance(value, dict | list) else value
         for name, value in before.items()
     }
-    names = set(map(fold_name, before))
     for path in paths:
-        if path[0] in names:
+        if path[0] in touched:
             _remove(after, path)
     after = merge_json(_unify(after, more), more) if after else dict(more)
-    unchanged = {
-        name: fields[name]
-        for name in fields
-        if name not in before
-        or (fold_name(name) not in rewritten and after.get(name, _GONE) == before[name])
+    same = {
+        name
+        for name, value in before.items()
+        if after.get(name, _GONE) == value and fold_name(name) not in rewritten
     }
-    return dict(_iter_fields(fields, unchanged, after))
+    return dict(_iter_fields(fields, after, changed=before.keys() - same))
+
+
+def _has_all(fields: Mapping[str, Raw], more: Mapping[str, Json]) -> bool:
+    """Return whether a body has these texts and numbers already, in the same bytes."""
+    for name, value in more.items():
+        if not isinstance(value, str | int) or name not in fields:
+            return False
+        if bytes(fields[name]) != msgspec.json.encode(value):
+            return False
+    return True
 
 
 def _unify(body: dict[str, Json], more: Mapping[str, Json]) -> dict[str, Json]:
@@ -254,13 +264,16 @@ def encode_name(name: str) -> bytes:
 
 
 def _iter_fields(
-    fields: Mapping[str, Raw], unchanged: Mapping[str, Raw], after: Mapping[str, Json]
+    fields: Mapping[str, Raw], after: Mapping[str, Json], *, changed: Collection[str]
 ) -> Iterator[tuple[str, Raw]]:
-    for name in (*fields, *(name for name in after if name not in fields)):
-        if name in unchanged:
-            yield name, unchanged[name]
+    for name, raw in fields.items():
+        if name not in changed:
+            yield name, raw
         elif name in after:
             yield name, Raw(msgspec.json.encode(after[name]))
+    for name, value in after.items():
+        if name not in fields:
+            yield name, Raw(msgspec.json.encode(value))
 
 
 def _remove(body: dict[str, Json], path: Path) -> None:

@@ -397,9 +397,11 @@ def redact_key(error: BaseException | None, request: HttpRequest) -> None:
 
 def list_keys(request: HttpRequest) -> frozenset[str]:
     """Return the keys that a request carries, except those as short as a word."""
-    headers = request.headers
-    keys = [headers[name].removeprefix(before) for name, before in _PLACES if name in headers]
-    return frozenset([key for key in keys if len(key) >= LEAST_LEARNED])
+    headers, keys = request.headers, list[str]()
+    for name, before in _PLACES:
+        if name in headers and len(key := headers[name].removeprefix(before)) >= LEAST_LEARNED:
+            keys.append(key)
+    return frozenset(keys)
 
 
 def _redact(value: Json, key: str) -> Json:

@@ -93,15 +93,16 @@ def find_emulator(
 
     It may be an emulator wherever the address is not the provider's own; its answers say so.
     """
-    if is_emulator(transport):
+    if getattr(transport, "is_emulator", False):
         return OFFLINE
     if transport is not None and not transport.needs_key:
         return RECORDING
-    return _find_other_address(provider.url, url)
+    return _find_other(url, provider.url)
 
 
 @lru_cache(maxsize=1024)
-def _find_other_address(template: str, url: str) -> str | None:
+def _find_other(url: str, template: str) -> str | None:
+    """Return the address in a URL if a provider's own template does not stand for it."""
     address = _read_address(url)
     return None if _match_own(template)(address) else address
 

@@ -66,6 +66,13 @@ class SecretRedactor:
         """Return whether there is something to redact."""
         return next(self._find(text), None) is not None
 
+    def knows_clean(self, texts: Iterable[str]) -> bool:
+        """Return whether ``text`` was called with all of these, and left them as they are.
+
+        Only short texts are remembered, such as names.
+        """
+        return self._encodings.clean.issuperset(texts)
+
     def text(self, text: str) -> str:
         """Return a text, redacted."""
         clean = self._encodings.clean

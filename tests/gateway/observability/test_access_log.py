@@ -7,11 +7,13 @@ from decimal import Decimal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import fields, replace
 
-from pondero.canon import Usage
+from pondero.canon import Usage, dump_json
 from pondero.gateway.observability import access_log
 from pondero.gateway.observability.access_log import AccessLog, format_line
-from pondero.gateway.observability.receipt import Receipt
+from pondero.gateway.observability.receipt import Receipt, redact_receipt
+from pondero.store import SecretRedactor
 
 RECEIPT = Receipt(
     id="a1",
@@ -121,3 +123,23 @@ def test_lines_that_a_full_disk_cut_are_written_again_whole(tmp_path, monkeypatc
     log._write()
     whole = format_line(RECEIPT)
     assert [line for line in path.read_text().splitlines() if line == whole] == [whole] * 4
+
+
+TEXTS = [
+    field.name
+    for field in fields(Receipt)
+    if "str" in str(field.type) and field.name not in ("id", "adjustments")  # those are ours
+]
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_no_text_of_a_record_keeps_a_secret(name, monkeypatch):
+    secret = "sk-planted-0123456789abcdef"
+    monkeypatch.setenv("OPENAI_API_KEY", secret)
+    quoting = replace(RECEIPT, **{name: f"x {secret}"})
+    redactor = SecretRedactor()
+    for _ in range(2):  # the second time, all other texts are known
+        clean = redact_receipt(quoting, redactor)
+        assert secret not in dump_json(clean)
+        assert replace(clean, **{name: getattr(RECEIPT, name)}) == RECEIPT
+    assert redact_receipt(RECEIPT, redactor) == RECEIPT

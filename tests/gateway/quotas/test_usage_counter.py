@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from pondero.gateway.quotas.quota import Quota, QuotaUse, window
+from pondero.gateway.quotas.quota import Quota, QuotaUse, find_window
 from pondero.gateway.quotas.usage_counter import LocalUsageCounter, UsageCounter
 from pondero.gateway.state.redis_link import RedisLink
 from pondero.gateway.state.redis_usage_counter import RedisUsageCounter
@@ -48,10 +48,10 @@ def test_a_budget_turns_where_the_calendar_does(now):
         "month": day.replace(day=1),
     }
     for per, start in starts.items():
-        span = window(per, now, rolling=False)
+        span = find_window(budget(1, per), now)
         assert span.slot == int(start.timestamp() * 1000)
         end = datetime.fromtimestamp(span.ends(span.slot) / 1000, UTC)
-        assert window(per, span.ends(span.slot), rolling=False).slot == span.ends(span.slot)
+        assert find_window(budget(1, per), span.ends(span.slot)).slot == span.ends(span.slot)
         assert (end - start).days in {"hour": (0,), "day": (1,), "week": (7,)}.get(
             per, range(28, 32)
         )

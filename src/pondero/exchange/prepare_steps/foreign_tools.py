@@ -34,6 +34,8 @@ _FUNCTION = "a function with one text argument"
 def replace_foreign_tools(draft: RequestDraft) -> RequestDraft:
     """Replace tools of another API by this service's own, or by functions that take a text."""
     request, provider = draft.request, draft.entry.provider
+    if not request.tools:
+        return draft
     has_text = bool(draft.target.quirks.get("text_tools", draft.caller.tools.text_tools))
     fits = [_fits(tool, provider.dialect, has_text=has_text) for tool in request.tools]
     if all(fits):

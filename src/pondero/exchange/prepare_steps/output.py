@@ -44,6 +44,8 @@ def fit_citations(draft: RequestDraft) -> RequestDraft:
         for part in message.parts
         if isinstance(part, Blob) and message.role == "user"
     ]
+    if not documents:
+        return draft
     cited = [part.cited for part in documents]
     if not any(cited) or (all(cited) and request.output is None):
         return draft

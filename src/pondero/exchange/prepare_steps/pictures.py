@@ -1,6 +1,6 @@
 """Looks at the size of pictures before they are sent: they are not made smaller."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ...canon import Image, Message, PictureLimits, ToolResult, measure_picture
 from ...errors import BadParameter
@@ -12,7 +12,7 @@ def check_pictures(draft: RequestDraft) -> RequestDraft:
     limits = draft.replay_rules.pictures
     if limits is None:
         return draft
-    pictures = [each for message in draft.request.messages for each in _find_pictures(message)]
+    pictures = list(_iter_pictures(draft.request.messages))
     many = len(pictures) > limits.crowd
     for picture in pictures:
         why = _find_excess(picture, limits, many=many)
@@ -24,10 +24,13 @@ def check_pictures(draft: RequestDraft) -> RequestDraft:
     return draft
 
 
-def _find_pictures(message: Message) -> Iterator[Image]:
-    for part in message.parts:
-        inside = part.content if isinstance(part, ToolResult) else (part,)
-        yield from (each for each in inside if isinstance(each, Image))
+def _iter_pictures(messages: Iterable[Message]) -> Iterator[Image]:
+    for message in messages:
+        for part in message.parts:
+            if isinstance(part, Image):
+                yield part
+            elif isinstance(part, ToolResult):
+                yield from (each for each in part.content if isinstance(each, Image))
 
 
 def _find_excess(picture: Image, limits: PictureLimits, *, many: bool) -> str:

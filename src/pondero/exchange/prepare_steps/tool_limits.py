@@ -35,8 +35,8 @@ def check_tool_count(draft: RequestDraft) -> RequestDraft:
 
     None is left out: which of them the answer needs is not for us to say.
     """
-    most = draft.entry.max_tools
     tools = draft.request.tools
+    most = draft.entry.max_tools if tools else None
     if most is None or len(tools) <= most:
         return draft
     count = sum(tool.raw is None or tool.kind == "text" for tool in tools)
@@ -68,7 +68,9 @@ def offer_allowed(draft: RequestDraft) -> RequestDraft:
 def raise_level(draft: RequestDraft) -> RequestDraft:
     """Raise a level at which a tool on offer does not work to the least at which it does."""
     least: Mapping[str, str] = draft.target.quirks.get("tools_from", {})
-    names = [_wire_name(tool) for tool in draft.request.tools] if least else []
+    if not least or not draft.request.tools:
+        return draft
+    names = [_wire_name(tool) for tool in draft.request.tools]
     needed = [least[start] for start in least if any(name.startswith(start) for name in names)]
     level = draft.plan.level
     if not needed or level not in LEVELS or not draft.plan.will_think:

@@ -19,6 +19,8 @@ def fit_tool_names(draft: RequestDraft) -> RequestDraft:
     """Give every tool a name that the service takes; calls come back under the tool's own."""
     rules = draft.caller.tools
     names = _list_names(draft.request) if rules.name_letters else ()
+    if not names:
+        return draft
     takes, _ = _compile(rules)
     wrong = [name for name in names if not takes.fullmatch(name)]
     if not wrong:
@@ -70,11 +72,13 @@ def _compile(rules: ToolRules) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 def _list_names(request: Request) -> tuple[str, ...]:
     """Return the names of functions on offer and in the history, each once."""
-    found = dict.fromkeys(tool.name for tool in request.tools)
+    found = dict.fromkeys([tool.name for tool in request.tools])
     for message in request.messages:
         for part in message.parts:
             if isinstance(part, ToolCall) or (isinstance(part, ToolResult) and part.name):
                 found[part.name or ""] = None
+    if not found:
+        return ()
     own = {tool.name for tool in request.tools if tool.raw is not None}
     return tuple(name for name in found if name not in own)
 

@@ -36,7 +36,7 @@ class _ToolFit(Struct, frozen=True):
 
 def fit_tool_schemas(draft: RequestDraft) -> RequestDraft:
     """Make every schema an object that the service takes; enforce those that can be enforced."""
-    if not any(tool.raw is None for tool in draft.request.tools):
+    if not [tool for tool in draft.request.tools if tool.raw is None]:
         return draft
     tools, rules = draft.request.tools, draft.caller.tools
     enforces, inlines = "strict" not in draft.unsupported, draft.entry.provider.output.inline

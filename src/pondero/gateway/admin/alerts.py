@@ -13,8 +13,7 @@ from msgspec import Struct
 from ...errors import StoreError
 from ..observability.error_watch import ENOUGH, RECENT, describe_failed
 from ..observability.ledger_database import LedgerDatabase
-from ..quotas.quota import BILLION, Holder, Quota, find_quotas
-from ..quotas.usage_counter import find_window
+from ..quotas.quota import BILLION, Holder, Quota, find_quotas, find_window
 from ..server.context import GatewayContext
 from ..state.breakers import PAUSED
 

@@ -7,7 +7,15 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from ...canon import AdjustmentNote, Assembler, Event, PartStart, Reply, iter_events
+from ...canon import (
+    AdjustmentNote,
+    Assembler,
+    Event,
+    HttpResponse,
+    PartStart,
+    Reply,
+    iter_events,
+)
 from ...errors import PonderoError
 from ...exchange import Emit, Retry, flow, list_keys
 from ...transport import AsyncShell
@@ -21,11 +29,11 @@ from ..quotas.output_bound import count_answers
 from ..quotas.prompt_bound import find_prompt_bound
 from ..quotas.usage_meter import MeteredTransport
 from ..requests.attempt import Attempt, make_attempt
-from ..requests.errors import SHUTDOWN, add_response_headers, describe_reason, write_error
+from ..requests.errors import SHUTDOWN, describe_reason, write_error
 from ..requests.kept_answers import AnswerKeeper
-from ..requests.kept_items import KeptItemRecorder
+from ..requests.kept_items import KeptItemRecorder, make_item_recorder
 from ..requests.routed_request import RoutedRequest
-from ..requests.stored_ids import GivenIdRecorder, name_home
+from ..requests.stored_ids import make_recorder, name_home
 from ..server.context import GatewayContext
 from ..signatures.restore import cache_items
 from .exhaustion import EXHAUSTED, asks_again, make_retry
@@ -57,13 +65,14 @@ async def deliver(
         begun=delivery.note_begun,
     )
     timeouts = gateway.timeouts if stream else gateway.timeouts.whole()
-    account = _make_account(delivery)
+    account = _make_account(delivery) if attempt.entry.deployment else None
     shell = AsyncShell(steps, account or delivery.transport, timeouts)
     try:
         reply = await (
             delivery.stream(delivery.show_to_hooks(shell)) if stream else delivery.read(shell)
         )
-        if delivery.is_seen or not await _ask_again(delivery, reply):
+        has_answer = reply.verdict != EXHAUSTED
+        if has_answer or delivery.is_seen or not await _ask_again(delivery, reply):
             await (delivery.end_stream(reply) if stream else delivery.whole(reply))
     finally:
         writer.is_ending = bool  # the method would keep the delivery, which keeps the writer
@@ -73,11 +82,9 @@ async def deliver(
         await delivery.remember()  # also after a stream that broke off
 
 
-def _make_account(delivery: "_Delivery") -> AccountTransport | None:
-    """Return what keeps the limits of an attempt's deployment; None if it has none."""
+def _make_account(delivery: "_Delivery") -> AccountTransport:
+    """Return what keeps the limits of an attempt's deployment."""
     attempt = delivery.attempt
-    if not attempt.entry.deployment:
-        return None
     return AccountTransport(
         delivery.gateway,
         delivery.transport,
@@ -147,6 +154,7 @@ async def _ask_again(delivery: "_Delivery", reply: Reply) -> bool:
     if retry is None or writer.left:
         return False
     routed, attempt = retry
+    delivery.was_asked_again = True
     try:
         attempt = await keep_level_window(gateway, routed, attempt)
         await deliver(gateway, routed, attempt, writer, delivery.record)
@@ -175,19 +183,23 @@ class _Delivery:
         self.record = record
         exchange = attempt.exchange
         self._converter = attempt.path.convert(routed, exchange, gateway.transport_for(exchange))
-        home = name_home(attempt.entry) if attempt.path.keeps_ids else None
-        self._given_ids = GivenIdRecorder(gateway, routed, exchange, home=home)
-        client = routed.call.requester.id
-        self._filter = KeyFilter(list_keys(exchange.http))
-        self._keeper = AnswerKeeper(
-            gateway,
-            routed,
-            KeyFilter(list_keys(exchange.http)),
-            home=name_home(attempt.entry) if attempt.path.stores else "",
-        )
-        self._kept_items: KeptItemRecorder | AnswerKeeper = self._keeper
-        if not self._keeper.is_active:
-            self._kept_items = KeptItemRecorder(routed.service, routed.parsed, client)
+        giver = attempt.entry if attempt.path.keeps_ids else None
+        self._given_ids = make_recorder(gateway, routed, exchange, giver)
+        keys = list_keys(exchange.http)
+        self._filter = KeyFilter(keys)
+        self._keeper: AnswerKeeper | None = None
+        self._kept_items: KeptItemRecorder | None = None
+        if routed.stored.said is not None:
+            home = name_home(attempt.entry) if attempt.path.stores else ""
+            keeper = AnswerKeeper(gateway, routed, KeyFilter(keys), home=home)
+            self._keeper = keeper if keeper.is_active else None
+        if self._keeper is None:
+            client = routed.call.requester.id
+            self._kept_items = make_item_recorder(routed.service, routed.parsed, client)
+        # All that look at the bytes which the client gets.
+        readers = (self._given_ids, self._keeper, self._kept_items)
+        self._readers = [each for each in readers if each is not None]
+        self.was_asked_again = False
         self._adjustments: list[str] = []
         self._entries: Mapping[str, bytes] = {}
         self._remembered: Mapping[str, bytes] = attempt.remembered
@@ -212,7 +224,7 @@ class _Delivery:
             asked=attempt.level.requested,
             sent=show_sent(plan) if plan.level or plan.budget is not None else str(None),
             why=attempt.level.why,
-            adjustments=tuple(note.code for note in plan.adjustments),
+            adjustments=tuple([note.code for note in plan.adjustments]),
         )
 
     def note_begun(self, so_far: Assembler) -> None:
@@ -236,21 +248,18 @@ class _Delivery:
 
     async def whole(self, reply: Reply) -> None:
         """Write the whole answer."""
-        self.note_plan()  # again, if a retry has failed
+        if self.was_asked_again:
+            self.note_plan()  # that of the other answer was noted last
         shown = reply if self._hooks is None else await self._hooks.whole(reply)
         self._note_reply(reply)
         response = await self._converter.whole(shown)
-        self._given_ids.take_whole(response.body)
-        self._kept_items.take_whole(response.body)
+        for reader in self._readers:
+            reader.take_whole(response.body)
         await self._cache(reply)
         self.record.note_first()
-        response = add_response_headers(response, self._headers())
-        clean = replace(
-            response,
-            headers=self._filter.headers(response.headers),
-            body=self._filter.whole(response.body),
-        )
-        await self.writer.whole(clean)
+        headers = self._filter.headers({**response.headers, **self._headers()})
+        body = self._filter.whole(response.body)
+        await self.writer.whole(HttpResponse(response.status, headers, body))
 
     @property
     def is_seen(self) -> bool:
@@ -302,7 +311,8 @@ class _Delivery:
     async def end_stream(self, reply: Reply) -> None:
         """End a stream whose answer is complete; if it was held, all of it is written now."""
         if not self._held.is_open:
-            self.note_plan()  # again, if a retry has failed
+            if self.was_asked_again:
+                self.note_plan()  # that of the other answer was noted last
             self._note_reply(reply)
             await self._write(self._held.take(), begins=True, ends=reply)
         else:
@@ -324,8 +334,8 @@ class _Delivery:
             if not self.writer.begun:
                 sent = self._filter.headers({**self._converter.headers, **self._headers()})
                 self.writer.streams(sent, self._ping)
-        self._given_ids.feed(data)
-        self._kept_items.feed(data)
+        for reader in self._readers:
+            reader.feed(data)
         data = self._filter.feed(data) if ends is None else self._filter.whole(data)
         await self.record_ids()  # before anybody can read them
         if ends is not None:
@@ -344,9 +354,9 @@ class _Delivery:
         await self.writer.end()
 
     def _note_adjustments(self, events: list[Event]) -> None:
-        self._adjustments += (
+        self._adjustments += [
             event.adjustment["code"] for event in events if isinstance(event, AdjustmentNote)
-        )
+        ]
 
     def _headers(self) -> dict[str, str]:
         """Return the headers that say what was asked, sent and adjusted."""
@@ -387,26 +397,28 @@ class _Delivery:
             items = {**of_answer, **items}  # of equal answers, the first is kept
         if routed.conversation is not None:
             items |= routed.conversation.list_changes(self.attempt.entry)
+        if self._kept_items is not None:
+            items |= self._kept_items.list_entries(self._find_prompt)
         self._entries = items
-        if isinstance(self._kept_items, KeptItemRecorder):
-            self._entries = {**items, **self._kept_items.list_entries(self._find_prompt)}
         await self.remember()
         self.record.settle()
-        # It is sent in the same write, and waited for: the client may name the answer at once.
-        await self._keeper.save(self._find_prompt)
+        if self._keeper is not None:
+            # It is sent in the same write, and waited for: the client may name the answer at once.
+            await self._keeper.save(self._find_prompt)
         self.gateway.shared.flush()
 
     async def remember(self) -> None:
         """Cache what is known of the conversation, and whose the ids are that the client got."""
-        entries, self._entries = {**self._remembered, **self._entries}, {}
-        self._remembered = {}
-        if entries:
+        if self._remembered or self._entries:
+            entries, self._entries = {**self._remembered, **self._entries}, {}
+            self._remembered = {}
             await self.gateway.memory.put(entries)
         await self.record_ids()
 
     async def record_ids(self) -> None:
         """Record whose the ids are that the client got."""
-        await self._given_ids.record(self.gateway)
+        if self._given_ids is not None:
+            await self._given_ids.record(self.gateway)
 
     def _find_prompt(self) -> int:
         return find_prompt_bound(self.routed, self.attempt.entry)

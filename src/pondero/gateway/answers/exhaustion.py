@@ -7,7 +7,6 @@ from ...catalog import ModelEntry
 from ...errors import PonderoError
 from ...thinking import LEVELS, Adjustment
 from ..quotas.output_bound import count_answers
-from ..quotas.quota import find_quotas
 from ..requests.attempt import Attempt, make_attempt
 from ..requests.routed_request import RoutedRequest
 from ..server.context import GatewayContext
@@ -74,8 +73,7 @@ def _note(name: str, before: int | str | None, after: int | str, why: str) -> Ad
 def _find_limit(routed: RoutedRequest, entry: ModelEntry, reply: Reply) -> int | None:
     """Return a higher output limit that model and context have room for; None if there is none."""
     before, wanted = routed.request.max_tokens, reply.cap
-    quotas = find_quotas(*routed.holders)
-    if before is None or wanted is None or any(quota.unit != "requests" for quota in quotas):
+    if before is None or wanted is None or routed.rules.counts:
         return None
     usage = reply.usage
     prompt = (usage.input or 0) + (usage.cache_read or 0) + (usage.cache_write or 0)

@@ -36,12 +36,17 @@ class KeyFilter:
 
     def whole(self, data: bytes) -> bytes:
         """Return the last or only bytes, redacted."""
-        return self.feed(data) + self.end()
+        if self._held:
+            data, self._held = self._held + data, b""
+        for key in self._keys:
+            if key in data:
+                data = data.replace(key, _MARK)
+        return data
 
     def headers(self, headers: Mapping[str, str]) -> dict[str, str]:
         """Return headers, redacted."""
         told = "\n".join(headers.values())  # nearly none has a key
-        if not any(key in told for key in self._texts):
+        if not any(map(told.__contains__, self._texts)):
             return dict(headers)
         return {
             name: self.whole(value.encode("utf-8", "surrogateescape")).decode(

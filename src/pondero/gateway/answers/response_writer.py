@@ -1,8 +1,7 @@
 """Writes one answer over ASGI; before the first piece nothing, so another model can be asked."""
 
 from asyncio import Task, current_task, ensure_future, sleep
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from time import monotonic
 from typing import Any
 
@@ -51,7 +50,7 @@ class ResponseWriter:
     ) -> None:
         """Send a whole response; ``linger`` is awaited after its last byte and before its end."""
         self.begun = self.ended = True
-        headers = {**response.headers, **_length(response.body)}
+        headers = {**response.headers, "content-length": str(len(response.body))}
         await self._start(response.status, headers, cookies)
         if linger is not None:
             message = {"type": "http.response.body", "body": response.body, "more_body": True}
@@ -104,12 +103,9 @@ class ResponseWriter:
             (name.encode("latin-1"), value.encode("latin-1", "replace"))
             for name, value in headers.items()
         ]
-        pairs += [(b"set-cookie", cookie.encode("ascii")) for cookie in cookies]
+        if cookies:
+            pairs += [(b"set-cookie", cookie.encode("ascii")) for cookie in cookies]
         await self._send({"type": "http.response.start", "status": status, "headers": pairs})
-
-
-def _length(body: bytes) -> dict[str, str]:
-    return {"content-length": str(len(body))}
 
 
 class ClientWatch:
@@ -122,26 +118,29 @@ class ClientWatch:
         self._pings: set[Task[None]] = set()
         self._looking: Task[None] | None = None
 
-    @contextmanager
-    def watch(self, writer: ResponseWriter, receive: Receive) -> Iterator[None]:
+    def watch(self, writer: ResponseWriter, receive: Receive) -> "WatchedResponse":
         """Watch a response; if the client disconnects, cancel the task that runs this block.
 
         After the end servers report a disconnect too; cancelling then would close the connection
         under the client's next request.
         """
+        return WatchedResponse(self, writer, receive)
+
+    def begin(self, writer: ResponseWriter, receive: Receive) -> None:
+        """Watch a response until ``end``."""
         task = current_task()
         self._open.add(writer)
         if task is not None:
             self._new[writer] = (receive, task)
         if self._looking is None or self._looking.done():
             self._looking = ensure_future(self._look())
-        try:
-            yield
-        finally:
-            self._open.discard(writer)
-            self._new.pop(writer, None)
-            if (waits := self._waits.pop(writer, None)) is not None:
-                waits.cancel()
+
+    def end(self, writer: ResponseWriter) -> None:
+        """Watch a response no longer."""
+        self._open.discard(writer)
+        self._new.pop(writer, None)
+        if (waits := self._waits.pop(writer, None)) is not None:
+            waits.cancel()
 
     async def wait_until_closed(self) -> None:
         """Wait until no response is open, for a short time."""
@@ -160,6 +159,23 @@ class ClientWatch:
                 ping = ensure_future(writer.ping())  # a slow client must not delay the others
                 self._pings.add(ping)
                 ping.add_done_callback(self._pings.discard)
+
+
+class WatchedResponse:
+    """A block in which a response is watched; a generator would cost a request twice as much."""
+
+    __slots__ = ("_receive", "_watch", "_writer")
+
+    def __init__(self, watch: ClientWatch, writer: ResponseWriter, receive: Receive) -> None:
+        self._watch = watch
+        self._writer = writer
+        self._receive = receive
+
+    def __enter__(self) -> None:
+        self._watch.begin(self._writer, self._receive)
+
+    def __exit__(self, *_: object) -> None:
+        self._watch.end(self._writer)
 
 
 async def _hang_up(receive: Receive, writer: ResponseWriter, task: Task[Any]) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from ... import catalog, store
@@ -101,6 +102,62 @@ def find_provider_url(
     own = find_override(config, provider, deployment)
     given = {provider.name: own.url} if own.url else {}
     return store.resolve_url(provider, given, needed=needed)
+
+
+class AddressBook:
+    """The addresses and keys of providers, as a configuration and the environment say them.
+
+    What depends on variables alone is found once, and again if one of them changes.
+    """
+
+    def __init__(self, config: Callable[[], GatewayConfig]) -> None:
+        self._config = config
+        self._known: dict[tuple[str, str, bool], _KnownAddress] = {}
+
+    def find(
+        self, provider: catalog.Provider, deployment: str, *, needed: bool
+    ) -> tuple[str, str | None]:
+        """Return the address and key of a provider, or of its deployment; raises UsageError."""
+        config, place = self._config(), (provider.name, deployment, needed)
+        known = self._known.get(place)
+        if known is not None and known.config is config and known.provider is provider:
+            if known.values == _read_variables(known.names):
+                return known.address
+            del self._known[place]
+        url = find_provider_url(config, provider, deployment=deployment, needed=needed)
+        key = find_provider_key(config, provider, deployment=deployment, needed=needed)
+        names = _list_variables(find_override(config, provider, deployment), provider)
+        if names is not None:
+            values = _read_variables(names)
+            self._known[place] = _KnownAddress(config, provider, names, values, (url, key))
+        return url, key
+
+
+class _KnownAddress(NamedTuple):
+    config: GatewayConfig
+    provider: catalog.Provider
+    names: tuple[str, ...]
+    values: list[str | None]
+    address: tuple[str, str | None]
+
+
+def _read_variables(names: Iterable[str]) -> list[str | None]:
+    return [os.environ.get(name) for name in names]
+
+
+def _list_variables(own: ProviderOverride, provider: catalog.Provider) -> tuple[str, ...] | None:
+    """Return the variables that an address and its key depend on; None if on more than these."""
+    kind, _, name = (own.key or "").partition(":")
+    if own.key is None:
+        keys = provider.keys
+        if not any(os.environ.get(each, "").strip() for each in keys):
+            return None  # it may be saved
+    elif kind == "env":
+        keys = (name,)
+    else:
+        return None
+    blanks = (each for fill in provider.fill.values() for each in fill.env)
+    return (*keys, *blanks) if own.url else (*keys, *provider.url_env, *blanks)
 
 
 def is_self(config: GatewayConfig, provider: catalog.Provider, deployment: str = "") -> bool:

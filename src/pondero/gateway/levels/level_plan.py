@@ -9,7 +9,6 @@ from ...exchange import plan as make_plan
 from ...store import resolve_auto
 from ...thinking import Intent, Plan, Policy, RequestParameters
 from ..config.model import LevelRules, PurposeRule, RuleMatch
-from ..quotas.quota import find_quotas
 from ..requests.routed_request import RoutedRequest
 from .level_rules import RULE, AppliedLevel, RequestedLevel, apply_rules
 
@@ -23,8 +22,7 @@ def plan_attempt(
 
     ``requested`` is planned in place of the level that the request as a whole asks for.
     """
-    holders = routed.holders
-    rules = [holder.thinking for holder in holders if holder.thinking != _NO_RULES]
+    rules = routed.rules
     policy, parameters = routed.policy, routed.parameters
     wanted = requested or routed.requested_level
     rule = routed.purpose.rule
@@ -32,11 +30,11 @@ def plan_attempt(
         rule = None
     if routed.lowered_to is not None:
         rule = _lower_rule(rule, routed.lowered_to)
-    if rules or rule is not None or wanted.intent.kind == "auto":
+    if rules.levels or rule is not None or wanted.intent.kind == "auto":
         level = apply_rules(
             wanted,
             entry,
-            rules,
+            rules.levels,
             rule=rule,
             asked=parameters,
             policy=policy,
@@ -46,9 +44,8 @@ def plan_attempt(
         level = AppliedLevel(wanted.intent, wanted)
     if routed.lowered_to is not None and (level.why or "").startswith(RULE):
         level = replace(level, why="exhausted")
-    quotas = find_quotas(*holders)
-    counts = bool(quotas) and any(quota.unit != "requests" for quota in quotas)
-    level = replace(level, is_counted=counts) if counts else level
+    if rules.counts:
+        level = replace(level, is_counted=True)
     # No two requests have the same fields of their own, so caching those plans would not help.
     plan = make_plan if level.intent.fields is not None else _plan_cached
     return level, plan(entry, level.intent, asked=parameters, policy=policy)

@@ -72,12 +72,16 @@ class AppliedLevel(Struct, frozen=True):
     @property
     def is_binding(self) -> bool:
         """Return whether no other place of the body may say another level."""
-        return bool(self.rules) or self.is_counted or not self.is_from_body
+        return any(self.stages) or self.is_counted or not self.is_from_body
 
     @property
     def has_maximum(self) -> bool:
         """Return whether a rule limits the depth from above."""
-        return any(rule.cap is not None or rule.force is not None for rule in self.rules)
+        return any(
+            rule.cap is not None or rule.force is not None
+            for stage in self.stages
+            for rule in stage
+        )
 
     @property
     def requested(self) -> str:

@@ -91,10 +91,13 @@ def drop_stated_turns(request: Request, places: DepthPlaces) -> Request:
 
 def has_stated_turns(request: Request, places: DepthPlaces) -> bool:
     """Return whether a request has turns that only set a level."""
-    marks = places.marks
-    return bool(marks) and any(
-        _is_stated(part, marks) for message in request.messages for part in message.parts
-    )
+    if not places.marks:
+        return False
+    for message in request.messages:
+        for part in message.parts:
+            if isinstance(part, UnknownPart) and _is_stated(part, places.marks):
+                return True
+    return False
 
 
 def _is_stated(part: Part, marks: tuple[str, ...]) -> bool:

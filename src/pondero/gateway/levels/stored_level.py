@@ -17,8 +17,11 @@ def check_stored_level(
     whatever the request itself asks for. A level in this request's own turns does, and has been
     limited already.
     """
-    stored, level = routed.stored_level, level.bounds
-    if stored is None or not any(rule.binds for rule in level.rules):
+    stored = routed.stored_level
+    if stored is None:
+        return
+    level = level.bounds
+    if not any(rule.binds for rule in level.rules):
         return
     if exchange.dialect != routed.call.client_dialect:
         return

@@ -5,15 +5,16 @@ import os
 import sys
 from collections import deque
 from datetime import UTC, datetime
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from ...canon import Usage
-from ...store import redact_secrets
+from ...store import SecretRedactor
 from .background_work import MOST, BackgroundWork
-from .receipt import Receipt
+from .receipt import Receipt, redact_receipt
 
 LOG = logging.getLogger("pondero.gateway")
 _ENCODER = msgspec.json.Encoder(decimal_format="string")
@@ -51,7 +52,9 @@ class AccessLog:
         receipts = [self._waiting.popleft() for _ in range(len(self._waiting))]
         if receipts:
             try:
-                lines = redact_secrets("".join(f"{format_line(receipt)}\n" for receipt in receipts))
+                redactor = SecretRedactor()
+                clean = [redact_receipt(receipt, redactor) for receipt in receipts]
+                lines = "".join([f"{format_line(receipt)}\n" for receipt in clean])
             except BaseException:  # such as a module that no descriptor is left to load
                 self._waiting.extendleft(reversed(receipts))
                 raise
@@ -107,20 +110,25 @@ def _find_rest(data: bytes, wrote: int) -> bytes:
 
 def format_line(receipt: Receipt) -> str:
     """Return a request as one line; unknown fields are omitted."""
-    fields = msgspec.structs.asdict(receipt)
-    made = {
-        "time": datetime.fromtimestamp(receipt.at, UTC).isoformat(timespec="milliseconds"),
-        **{name: _plain(value) for name, value in fields.items() if name not in _LEFT_OUT},
-        "model": receipt.answered_by,
-        "tokens": _count_known(receipt.usage),
-    }
-    return _ENCODER.encode({k: v for k, v in made.items() if v not in (None, (), {}, "")}).decode()
+    at = datetime.fromtimestamp(receipt.at, UTC).isoformat(timespec="milliseconds")
+    shown = zip(_SHOWN, _get_shown(receipt), strict=True)
+    made = {"time": at, **{name: _plain(value) for name, value in shown if value not in _NOTHING}}
+    if receipt.answered_by is not None:
+        made["model"] = _plain(receipt.answered_by)
+    if tokens := _count_known(receipt.usage):
+        made["tokens"] = tokens
+    return _ENCODER.encode(made).decode()
+
+
+_SHOWN = tuple(name for name in Receipt.__struct_fields__ if name not in _LEFT_OUT)
+_get_shown = attrgetter(*_SHOWN)
+_NOTHING = (None, (), "")
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return round(value, 4)
-    if isinstance(value, str):
+    if isinstance(value, str) and (len(value) > _LONGEST or not value.isascii()):
         return value[:_LONGEST].encode("utf-8", "replace").decode()
     return value
 

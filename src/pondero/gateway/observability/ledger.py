@@ -20,7 +20,7 @@ from .audit_log import AuditEntry, log_entry, write_entries
 from .background_work import BackgroundWork
 from .journal import Journal
 from .ledger_database import FILE, LedgerDatabase, ledger_database
-from .receipt import KILLED, Observer, Receipt
+from .receipt import KILLED, Observer, Receipt, redact_receipt
 
 LOG = logging.getLogger("pondero.gateway")
 
@@ -86,7 +86,7 @@ class Ledger:
 
     def save_begun(self, receipt: Receipt) -> None:
         """Save the receipt that a request has if this process does not end it."""
-        line = _BEGUN + self._redactor.text(dump_json(receipt) + "\n").encode()
+        line = _BEGUN + _write_line(receipt, self._redactor)
         self._begun[receipt.id] = line
         self._journal.append(line)
 
@@ -95,7 +95,7 @@ class Ledger:
         self._begun.pop(receipt.id, None)
         # Only what went wrong can quote a secret that was learned in the last half second.
         redactor = self._redactor if receipt.end == "done" else SecretRedactor()
-        self._journal.append(redactor.text(dump_json(receipt) + "\n").encode())
+        self._journal.append(_write_line(receipt, redactor))
 
     def note_audit(self, entry: AuditEntry) -> None:
         """Save an entry of the audit log on disk, from where it is written later."""
@@ -216,6 +216,10 @@ class Ledger:
             return
         self.database.write(_INSERT, make_rows(receipts))
         path.unlink(missing_ok=True)
+
+
+def _write_line(receipt: Receipt, redactor: SecretRedactor) -> bytes:
+    return dump_json(redact_receipt(receipt, redactor)).encode() + b"\n"
 
 
 def _price(receipt: Receipt) -> Receipt:

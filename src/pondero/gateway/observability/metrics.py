@@ -5,8 +5,9 @@ from asyncio import all_tasks
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from tempfile import TemporaryDirectory
+from threading import Lock
 from time import monotonic
-from typing import TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
 from prometheus_client import (
     CollectorRegistry,
@@ -34,6 +35,48 @@ _SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
 _BREAKERS = {"closed": 0, "probing": 1, "open": 2, "paused": 3}
 M = TypeVar("M", Counter, Histogram)
 _KINDS = ("input", "cache_read", "cache_write", "output", "thinking")
+_TALLIES = 4_096  # sets of labels that are counted apart until they are added up
+
+
+class _Labels(NamedTuple):
+    """What requests are counted by; ``changed_by``: the rule that changed their level."""
+
+    front: str
+    model: str
+    key: str
+    status: int
+    end: str
+    road: str
+    level: str | None
+    changed_by: str | None
+    adjustments: tuple[str, ...]
+    group: str | None
+    purpose: str | None
+    endpoint: str | None
+    deployment: str | None
+    route: str | None
+    verdict: str | None
+
+
+class _Tally:
+    """Counts of requests with the same labels that their series do not have yet.
+
+    ``seconds`` and ``first`` take the times of one request.
+    """
+
+    __slots__ = (*_KINDS, "cost", "estimated", "first", "requests", "seconds")
+
+    def __init__(self, seconds: Callable[[float], None], first: Callable[[float], None]) -> None:
+        self.seconds = seconds
+        self.first = first
+        self.requests = self.estimated = 0
+        self.input = self.cache_read = self.cache_write = self.output = self.thinking = 0
+        self.cost = 0.0
+
+    @property
+    def total(self) -> int:
+        """Return the sum of all tokens."""
+        return self.input + self.cache_read + self.cache_write + self.output + self.thinking
 
 
 class Metrics:
@@ -47,6 +90,9 @@ class Metrics:
         self._seen: set[str] = set()
         self._known_breakers: set[str] = set()
         self._known: dict[tuple[object, ...], Counter | Histogram] = {}
+        self._tallies: dict[_Labels, _Tally] = {}
+        self._lock = Lock()  # the ledger's thread counts requests of killed processes
+        self._is_shared = _FOLDER in os.environ
         counter = self._counter
         self._requests = counter("requests", "Requests", "front model key status end")
         self._tokens = counter("tokens", "Tokens by kind", "model key kind")
@@ -112,66 +158,113 @@ class Metrics:
         )
 
     def note(self, receipt: Receipt) -> None:
-        """Count a request."""
-        model, key = self._model(receipt), receipt.key
-        self._find_series(
-            self._requests, receipt.front, model, key, receipt.status, receipt.end
-        ).inc()
-        self._count_use(receipt, model)
-        for code in receipt.adjustments:
-            self._find_series(self._changes, model, code).inc()
-        if receipt.why and receipt.asked != receipt.sent:
-            self._find_series(self._levels_changed, model, key, receipt.why).inc()
-        self._count_group(receipt)
-        if receipt.purpose is not None:
-            self._find_series(self._purposes, receipt.purpose, key).inc()
-        if receipt.endpoint is not None:
-            self._find_series(self._endpoints, receipt.endpoint, key, receipt.status).inc()
-        if receipt.deployment is not None:
-            self._count_deployment(receipt, model)
-        if receipt.end == "done" and receipt.sent is not None:
-            self._count_answer(receipt, model)
-        self._find_series(self._seconds, model, receipt.road).observe(receipt.seconds)
+        """Count a request; what its labels share is added to their series by ``_add_up``."""
+        model, sent, usage = self._model(receipt), receipt.sent, receipt.usage
+        labels = (
+            receipt.front,
+            model,
+            receipt.key,
+            receipt.status,
+            receipt.end,
+            receipt.road,
+            None if sent is None else _level(sent),
+            receipt.why if receipt.asked != sent else None,
+            receipt.adjustments,
+            receipt.group,
+            receipt.purpose,
+            receipt.endpoint,
+            receipt.deployment,
+            receipt.route,
+            receipt.verdict,
+        )
+        with self._lock:
+            tally = self._tallies.get(labels)  # type: ignore[call-overload]  # such a tuple is equal
+            if tally is None:
+                tally = self._begin_tally(_Labels(*labels))
+            tally.requests += 1
+            tally.input += usage.input or 0
+            tally.cache_read += usage.cache_read or 0
+            tally.cache_write += usage.cache_write or 0
+            tally.output += usage.output or 0
+            tally.thinking += usage.thinking or 0
+            if receipt.estimated:
+                tally.estimated += usage.known_total
+            if receipt.cost:
+                tally.cost += float(receipt.cost)
+        tally.seconds(receipt.seconds)
         if receipt.first is not None:
-            self._find_series(self._first, model, receipt.road).observe(receipt.first)
-        self._update_breakers()
+            tally.first(receipt.first)
         self._count_tasks()
+        if self._is_shared:  # another process may be asked for the page
+            self._refresh()
+
+    def _begin_tally(self, labels: _Labels) -> _Tally:
+        if len(self._tallies) >= _TALLIES:
+            self._add_up()
+        seconds = self._find_series(self._seconds, labels.model, labels.road)
+        first = self._find_series(self._first, labels.model, labels.road)
+        tally = self._tallies[labels] = _Tally(seconds.observe, first.observe)
+        return tally
+
+    def _refresh(self) -> None:
+        """Bring all series up to date."""
+        with self._lock:
+            self._add_up()
+        self._update_breakers()
         self._count_lost()
 
-    def _count_use(self, receipt: Receipt, model: str) -> None:
-        usage, key = receipt.usage, receipt.key
-        counts = (usage.input, usage.cache_read, usage.cache_write, usage.output, usage.thinking)
-        for kind, count in zip(_KINDS, counts, strict=True):
-            if count and count > 0:
-                self._find_series(self._tokens, model, key, kind).inc(count)
-        if usage.thinking and usage.thinking > 0:
-            self._find_series(self._thinking, model, _level(receipt.sent), key).inc(usage.thinking)
-        if receipt.estimated:
-            self._find_series(self._estimated, model, key).inc(usage.known_total)
-        if receipt.cost:
-            self._find_series(self._cost, model, key).inc(float(receipt.cost))
+    def _add_up(self) -> None:
+        """Add what was counted since the last time to its series."""
+        for labels, tally in self._tallies.items():
+            self._count_requests(labels, tally)
+            self._count_use(labels, tally)
+        self._tallies.clear()
 
-    def _count_deployment(self, receipt: Receipt, model: str) -> None:
-        name = receipt.deployment
-        self._find_series(self._of_deployment, name, model, receipt.status, receipt.end).inc()
-        if tokens := receipt.usage.known_total:
-            self._find_series(self._tokens_of_deployment, name, model).inc(tokens)
+    def _count_requests(self, labels: _Labels, tally: _Tally) -> None:
+        _, model, key, status, end, *_ = labels
 
-    def _count_group(self, receipt: Receipt) -> None:
-        if receipt.group is None:
-            return
-        self._find_series(self._group_requests, receipt.group, receipt.end).inc()
-        if receipt.cost:
-            self._find_series(self._group_cost, receipt.group).inc(float(receipt.cost))
+        def count(metric: Counter, *places: object) -> None:
+            self._find_series(metric, *places).inc(tally.requests)
 
-    def _count_answer(self, receipt: Receipt, model: str) -> None:
-        place = (receipt.route or "", model, _level(receipt.sent), receipt.key)
-        self._find_series(self._answers, *place).inc()
-        if receipt.verdict == "exhausted":
-            self._find_series(self._exhausted, *place).inc()
-            self._find_series(self._wasted, *place).inc(max(0, receipt.usage.thinking or 0))
-        elif receipt.verdict == "thought_though_off":
-            self._find_series(self._though_off, *place).inc()
+        count(self._requests, labels.front, model, key, status, end)
+        for code in labels.adjustments:
+            count(self._changes, model, code)
+        if labels.changed_by:
+            count(self._levels_changed, model, key, labels.changed_by)
+        if labels.group is not None:
+            count(self._group_requests, labels.group, end)
+        if labels.purpose is not None:
+            count(self._purposes, labels.purpose, key)
+        if labels.endpoint is not None:
+            count(self._endpoints, labels.endpoint, key, status)
+        if labels.deployment is not None:
+            count(self._of_deployment, labels.deployment, model, status, end)
+        if end == "done" and labels.level is not None:
+            place = (labels.route or "", model, labels.level, key)
+            count(self._answers, *place)
+            if labels.verdict == "exhausted":
+                count(self._exhausted, *place)
+                self._find_series(self._wasted, *place).inc(tally.thinking)
+            elif labels.verdict == "thought_though_off":
+                count(self._though_off, *place)
+
+    def _count_use(self, labels: _Labels, tally: _Tally) -> None:
+        model, key = labels.model, labels.key
+        for kind in _KINDS:
+            if (tokens := getattr(tally, kind)) > 0:
+                self._find_series(self._tokens, model, key, kind).inc(tokens)
+        if tally.thinking > 0:
+            level = TOKENS if labels.level is None else labels.level
+            self._find_series(self._thinking, model, level, key).inc(tally.thinking)
+        if tally.estimated:
+            self._find_series(self._estimated, model, key).inc(tally.estimated)
+        if tally.cost:
+            self._find_series(self._cost, model, key).inc(tally.cost)
+            if labels.group is not None:
+                self._find_series(self._group_cost, labels.group).inc(tally.cost)
+        if labels.deployment is not None and (tokens := tally.total):
+            place = (labels.deployment, model)
+            self._find_series(self._tokens_of_deployment, *place).inc(tokens)
 
     def note_alarm(self, alarm: Alarm) -> None:
         """Set the gauge of an alarm; when it is over, to 0."""
@@ -179,8 +272,7 @@ class Metrics:
 
     def page(self) -> HttpResponse:
         """Return the metrics of all processes that share them."""
-        self._update_breakers()
-        self._count_lost()
+        self._refresh()
         registry = self._registry
         if _FOLDER in os.environ:
             registry = CollectorRegistry()

@@ -2,11 +2,14 @@
 
 from collections.abc import Callable
 from decimal import Decimal
-from secrets import token_hex
+from operator import attrgetter
+from os import urandom
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ...canon import Usage
+from ...store import SecretRedactor
 
 
 class Receipt(Struct, frozen=True, kw_only=True):
@@ -71,13 +74,31 @@ class Receipt(Struct, frozen=True, kw_only=True):
         return None if self.model is None else f"{self.provider}:{self.model}"
 
 
+_TEXTS = (
+    *("key", "front", "said", "provider", "model", "road", "asked", "sent", "why", "end"),
+    *("finish", "verdict", "reason", "trace", "purpose", "route", "endpoint", "units"),
+    *("deployment", "group"),
+)  # which may quote a client or a service; the rest is ours
+_get_texts = attrgetter(*_TEXTS)
+
+
+def redact_receipt(receipt: Receipt, redactor: SecretRedactor) -> Receipt:
+    """Return a receipt without secrets; nearly all have the same few texts."""
+    texts = _get_texts(receipt)
+    if redactor.knows_clean(filter(None, texts)):
+        return receipt
+    named = zip(_TEXTS, texts, strict=True)
+    clean = {name: redactor.text(text) for name, text in named if text}
+    return replace(receipt, **clean)
+
+
 def make_id(now: float) -> str:
     """Return an id for a request; ids sort by time, which keeps the ledger's index compact.
 
     If the clock is set back, the time of the latest id is used.
     """
     _latest[0] = max(_latest[0], int(now * 1000))
-    return f"{_latest[0]:012x}{token_hex(6)}"
+    return f"{_latest[0]:012x}{urandom(6).hex()}"
 
 
 _latest = [0]  # milliseconds

@@ -40,6 +40,7 @@ class RequestRecord:
         """Keep the reservation, until ``finish`` settles it."""
         self._admission = admission
         self.meter.extend = admission.extend
+        self.meter.prompts = admission.prompts
 
     def set_meter(self, meter: UsageMeter) -> None:
         """Count with another meter, for an endpoint that is no conversation."""

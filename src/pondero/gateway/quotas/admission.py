@@ -25,7 +25,7 @@ from ...extras import install_hint
 from ...store import has_prices, price_most
 from ...thinking import Plan
 from ..levels.level_plan import plan_attempt
-from ..requests.long_bodies import give_way
+from ..requests.long_bodies import LONG, give_way
 from ..requests.routed_request import UNKNOWN_OUTPUT, RoutedRequest, find_usual_limit
 from ..server.context import GatewayContext
 from .hosted_tools import AddedTokens, describe_tools, find_added, iter_limited
@@ -37,9 +37,9 @@ from .output_bound import (
     find_output_bound,
 )
 from .prompt_bound import describe_unseen, find_prompt_bound
-from .quota import BILLION, Quota, QuotaUse, Unit, find_quotas
-from .usage_counter import QuotaShortfall, UnreadAnswers, find_window
-from .usage_meter import Figures
+from .quota import BILLION, Quota, QuotaUse, Unit, find_window
+from .usage_counter import QuotaShortfall, UnreadAnswers
+from .usage_meter import Figures, MeasuredPrompt
 
 USEFUL_ANSWER = 1_024
 """Tokens beyond the least thinking: if a budget has room for fewer, the request is rejected."""
@@ -61,7 +61,15 @@ _NOTHING: Amounts = {"requests": 0, "tokens": 0, "thinking_tokens": 0, "money": 
 class Admission:
     """The reservation of one admitted request."""
 
-    def __init__(self, gateway: GatewayContext, id: str, uses: Sequence[QuotaUse]) -> None:
+    def __init__(
+        self,
+        gateway: GatewayContext,
+        id: str,
+        uses: Sequence[QuotaUse],
+        prompts: Mapping[ModelEntry, MeasuredPrompt] | None = None,
+    ) -> None:
+        self.prompts: Mapping[ModelEntry, MeasuredPrompt] = prompts or {}
+        """The prompt as it was measured for each model, if a quota depends on it."""
         self._gateway = gateway
         self._id = id
         self._uses = uses
@@ -106,12 +114,19 @@ class Admission:
 class _Need(Struct, frozen=True):
     """What a request needs: the most it can use, with this output limit.
 
-    ``prompts`` is the most of its prompt for each model, found once: media take time.
+    ``prompts`` is the most of its prompt for each model, found once: media take time. ``added``:
+    what the tools of each model's service add to it, with this request.
     """
 
     routed: RoutedRequest
     amounts: Amounts
     prompts: tuple[int, ...] = ()
+    added: tuple[Sequence[AddedTokens], ...] = ()
+
+    def find_prompts(self) -> dict[ModelEntry, MeasuredPrompt]:
+        """Return its prompt by model; nothing if no quota depends on it."""
+        measured = map(MeasuredPrompt, self.prompts, self.added)
+        return dict(zip(self.routed.resolved.entries, measured, strict=False))
 
 
 class AdmissionPlan(Struct, frozen=True):
@@ -132,7 +147,7 @@ async def plan_admission(routed: RoutedRequest) -> AdmissionPlan:
     Raises PermissionDenied; BadParameter for an answer in the background, whose use could not be
     counted.
     """
-    quotas = find_quotas(*reversed(routed.holders))
+    quotas = routed.rules.quotas
     if not quotas:
         return AdmissionPlan(_Need(routed, _NOTHING), ())
     units = {bound.unit for bound in quotas}
@@ -145,9 +160,12 @@ async def plan_admission(routed: RoutedRequest) -> AdmissionPlan:
                 f"group or this route has a budget or a token limit; ask without {field}"
             )
             raise BadParameter(message)
-        await give_way(routed.call.http.body)
-        prompts = tuple(find_prompt_bound(routed, entry) for entry in routed.resolved.entries)
-        await give_way(routed.call.http.body)
+        is_long = len(routed.call.http.body) > LONG
+        if is_long:
+            await give_way()
+        prompts = tuple([find_prompt_bound(routed, entry) for entry in routed.resolved.entries])
+        if is_long:
+            await give_way()
         need = _find_need(_bound_output(routed), units, prompts)
     return AdmissionPlan(need, _list_uses(need, quotas))
 
@@ -161,6 +179,8 @@ async def admit(gateway: GatewayContext, routed: RoutedRequest) -> tuple[RoutedR
 
     Raises RateLimited and QuotaSpent, and what ``plan_admission`` raises.
     """
+    if not routed.rules.quotas:
+        return routed, Admission(gateway, routed.call.id, ())
     plan = await plan_admission(routed)
     return await continue_admission(gateway, plan, await reserve(gateway, plan))
 
@@ -202,7 +222,7 @@ async def continue_admission(
         uses = _list_uses(need, quotas)
         full = await gateway.state.reserve(name, uses)
         tries += 1
-    return need.routed, Admission(gateway, name, uses)
+    return need.routed, Admission(gateway, name, uses, need.find_prompts())
 
 
 async def admit_restored(
@@ -219,7 +239,7 @@ async def admit_restored(
         for each in plan.uses
         if each.amount > reserved.get(each.bound.name, 0)
     ]
-    admission = Admission(gateway, id, plan.uses)
+    admission = Admission(gateway, id, plan.uses, plan.need.find_prompts())
     if not missing or await admission.add(missing):
         return plan.routed, admission
     admission.release()
@@ -262,9 +282,11 @@ def _limit_output(routed: RoutedRequest, limit: int) -> RoutedRequest:
 def _find_need(routed: RoutedRequest, units: Iterable[Unit], prompts: tuple[int, ...]) -> _Need:
     """Return the most a request can use of each unit, whichever of its models answers."""
     tokens = thinking = cost = 0
+    added: list[Sequence[AddedTokens]] = []
     for entry, prompt in zip(routed.resolved.entries, prompts, strict=True):
         bound = _find_bound(routed, entry)
-        calls = [AddedTokens(entry, prompt, bound.output), *find_added(routed, entry, prompt)]
+        added.append(find_added(routed, entry, prompt))
+        calls = [AddedTokens(entry, prompt, bound.output), *added[-1]]
         tokens = max(tokens, sum(each.input + each.output for each in calls))
         thinking = max(thinking, bound.thinking)
         if "money" in units:
@@ -275,7 +297,7 @@ def _find_need(routed: RoutedRequest, units: Iterable[Unit], prompts: tuple[int,
         "thinking_tokens": thinking,
         "money": cost,
     }
-    return _Need(routed, amounts, prompts)
+    return _Need(routed, amounts, prompts, tuple(added))
 
 
 def _find_plan(routed: RoutedRequest, entry: ModelEntry) -> Plan | None:

@@ -1,6 +1,7 @@
 """The most that a model may write for a request, and what in the request decides it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -59,12 +60,14 @@ def _thinks_more(routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> bool:
 
 def find_limit(routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> int:
     """Return the most tokens of one answer: as requested, as planned, or as the model can."""
-    path = entry.provider.parameters.get("max_tokens")
+    path = entry.provider.parameters.get("max_tokens") if plan.fields else None
     planned = get_path(plan.fields, path) if path else None
-    given = (routed.request.max_tokens, planned)
-    limits = [each for each in given if isinstance(each, int) and each > 0]
-    limit = max(limits) if limits else entry.capability.max_output or UNKNOWN_OUTPUT
-    return max(limit, plan.budget or 0)
+    asked = routed.request.max_tokens
+    limit = max(
+        asked if asked is not None and asked > 0 else 0,
+        planned if isinstance(planned, int) and planned > 0 else 0,
+    )
+    return max(limit or entry.capability.max_output or UNKNOWN_OUTPUT, plan.budget or 0)
 
 
 def count_answers(routed: RoutedRequest, entry: ModelEntry) -> int:
@@ -73,6 +76,8 @@ def count_answers(routed: RoutedRequest, entry: ModelEntry) -> int:
         places = routed.service.passthrough.answers_at
     else:
         places = routed.service.portability.answers.places.get("count", ())
+    if not _names_any(routed.call.http.body, places):
+        return 1
     values = _values(routed, places)
     return min(max((_whole(each) for each in values), default=1), _MOST_ANSWERS)
 
@@ -89,16 +94,28 @@ def find_background(routed: RoutedRequest) -> str | None:
     return None
 
 
-def _values(routed: RoutedRequest, places: Iterable[Path]) -> Iterator[Json]:
+def _values(routed: RoutedRequest, places: tuple[Path, ...]) -> Iterator[Json]:
     """Yield what a request says at these places; the body is parsed only if it names one."""
     body = routed.call.http.body
-    if not any(b'"%b"' % path[-1].encode() in body or b"\\u" in body for path in places):
+    if not _names_any(body, places):
         return
     fields = parse_json_or_none(body)
     for path in places if isinstance(fields, dict) else ():
         value = get_path(fields, path)
         if value is not None:
             yield value
+
+
+def _names_any(body: bytes, places: tuple[Path, ...]) -> bool:
+    """Return whether a body may have one of these places."""
+    if not places:
+        return False
+    return b"\\u" in body or any(map(body.__contains__, _list_marks(places)))
+
+
+@lru_cache(maxsize=64)
+def _list_marks(places: tuple[Path, ...]) -> tuple[bytes, ...]:
+    return tuple(b'"%b"' % path[-1].encode() for path in places)
 
 
 def _whole(value: Json) -> int:

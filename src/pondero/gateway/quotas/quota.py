@@ -11,6 +11,7 @@ from math import floor
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from ..config.model import (
     GatewayGroup,
@@ -31,24 +32,21 @@ _MONDAY = 3  # days from a Monday to the first day of 1970
 
 
 class Quota(Struct, frozen=True):
-    """A maximum for a holder, per rolling time span or calendar period."""
+    """A maximum for a holder, per rolling time span or calendar period.
+
+    ``name`` is that of the counter; changing ``most`` keeps the count.
+    """
 
     holder: str
     unit: Unit
     most: int
     per: str
     rolling: bool
+    name: str = ""
 
-    @property
-    def name(self) -> str:
-        """Return the name of the counter; changing ``most`` keeps the count."""
-        return _name_counter(self)
-
-
-@lru_cache(maxsize=1024)
-def _name_counter(quota: Quota) -> str:
-    kind = "limit" if quota.rolling else "budget"
-    return f"{kind}:{quota.unit}:{quota.per}:{quota.holder}"
+    def __post_init__(self) -> None:
+        kind = "limit" if self.rolling else "budget"
+        force_setattr(self, "name", f"{kind}:{self.unit}:{self.per}:{self.holder}")
 
 
 class QuotaUse(Struct, frozen=True):
@@ -72,11 +70,11 @@ class Window(Struct, frozen=True):
     ends: Callable[[int], int]
 
 
-def window(per: str, now: int, *, rolling: bool) -> Window:
-    """Return the window of a time span at a moment; ``lua/windows.lua`` computes the same."""
-    if rolling:
-        return _find_rolling(per, now // (_LENGTHS[per] // SLOTS))
-    return _find_period(per, now // _HOUR)
+def find_window(quota: Quota, now: int) -> Window:
+    """Return the window of a quota at a moment; ``lua/windows.lua`` computes the same."""
+    if quota.rolling:
+        return _find_rolling(quota.per, now // (_LENGTHS[quota.per] // SLOTS))
+    return _find_period(quota.per, now // _HOUR)
 
 
 @lru_cache(maxsize=64)

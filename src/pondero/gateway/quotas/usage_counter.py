@@ -1,12 +1,13 @@
 """Counts use: the most is reserved before, so parallel requests cannot exceed a quota together."""
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
 
-from .quota import SLOTS, Quota, QuotaUse, Unit, Window, window
+from .quota import SLOTS, Quota, QuotaUse, Unit, Window, find_window
 
 _KEPT = 2 * SLOTS  # slots of a counter: a clock that jumps forward may jump back to old ones
 
@@ -74,7 +75,7 @@ class LocalUsageCounter:
 
     def __init__(self, clock: Callable[[], int] = now_ms) -> None:
         self._clock = clock
-        self._counts: dict[str, dict[int, int]] = {}
+        self._slots: defaultdict[str, _Slots] = defaultdict(_Slots)  # by the name of the counter
         self._reserved: dict[str, dict[str, tuple[int, int]]] = {}  # by request and bound
 
     async def reserve(
@@ -83,18 +84,20 @@ class LocalUsageCounter:
         """Reserve all of these, or none."""
         del unread  # this process has all answers
         now = self._clock()
-        counted = [(each, each.bound.name, find_window(each.bound, now)) for each in uses]
-        full = [
-            found
-            for each, name, span in counted
-            if (found := self._find_exceeded(each, name, span, now)) is not None
-        ]
+        counted: list[tuple[str, Window, _Slots]] = []
+        full: list[QuotaShortfall] = []
+        for use in uses:
+            name, span = use.bound.name, find_window(use.bound, now)
+            slots = self._slots[name]
+            if use.amount and slots.sum_up(span) + use.amount > use.bound.most:
+                full.append(_describe_shortfall(use, slots, span, now))
+            counted.append((name, span, slots))
         if full:
             return max(full, key=lambda each: each.wait)
         reserved = self._reserved[id] = {}
-        for each, name, span in counted:
-            self._add(name, span, span.slot, each.amount)
-            reserved[name] = (span.slot, each.amount)
+        for use, (name, span, slots) in zip(uses, counted, strict=True):
+            slots.add(span, span.slot, use.amount)
+            reserved[name] = (span.slot, use.amount)
         return None
 
     def find_reserved(self, id: str) -> Mapping[str, int]:
@@ -112,8 +115,9 @@ class LocalUsageCounter:
             slot, before = reserved.get(name, (span.slot, 0))
             if each.amount == before:
                 continue
-            if span.since <= slot <= span.last or slot in self._counts.get(name, {}):
-                self._add(name, span, slot, each.amount - before)
+            slots = self._slots[name]
+            if span.since <= slot <= span.last or slots.has(slot):
+                slots.add(span, slot, each.amount - before)
 
     async def current_use(self, quotas: Sequence[Quota]) -> list[int]:
         """Return the current use of each quota."""
@@ -122,9 +126,7 @@ class LocalUsageCounter:
     def recent_use(self, quotas: Sequence[Quota]) -> list[int]:
         """Return the same: this process has seen all of it."""
         now = self._clock()
-        return [
-            sum(self._current_slots(each.name, find_window(each, now)).values()) for each in quotas
-        ]
+        return [self._slots[each.name].sum_up(find_window(each, now)) for each in quotas]
 
     async def wait_until_counted(self) -> None:
         """Return at once: use is counted immediately."""
@@ -132,35 +134,58 @@ class LocalUsageCounter:
     async def aclose(self) -> None:
         """Do nothing."""
 
-    def _add(self, name: str, span: Window, slot: int, amount: int) -> None:
-        slots = self._counts.setdefault(name, {})
-        slots[slot] = slots.get(slot, 0) + amount
-        if len(slots) > _KEPT:
-            del slots[max(slots, key=lambda each: abs(each - span.slot))]
 
-    def _current_slots(self, name: str, span: Window) -> dict[int, int]:
+class _Slots:
+    """The counts of one quota by slot; the sum of a window is kept until the window moves on."""
+
+    __slots__ = ("_span", "_total", "counts")
+
+    def __init__(self) -> None:
+        self.counts: dict[int, int] = {}
+        self._span: Window | None = None  # that ``_total`` is of
+        self._total = 0
+
+    def has(self, slot: int) -> bool:
+        """Return whether something was counted in a slot that is not forgotten."""
+        return slot in self.counts
+
+    def set(self, slot: int, count: int) -> None:
+        """Set what is counted in a slot."""
+        self.counts[slot] = count
+        self._span = None
+
+    def find_current(self, span: Window) -> dict[int, int]:
         """Return the slots that count."""
-        slots = self._counts.get(name, {})
         since, last = span.since, span.last
-        return {slot: count for slot, count in slots.items() if since <= slot <= last}
+        return {slot: count for slot, count in self.counts.items() if since <= slot <= last}
 
-    def _find_exceeded(
-        self, use: QuotaUse, name: str, span: Window, now: int
-    ) -> QuotaShortfall | None:
-        slots = self._current_slots(name, span)
-        taken = sum(slots.values())
-        over = taken + use.amount - use.bound.most
-        if over <= 0 or use.amount == 0:
-            return None
-        until = span.ends(span.slot)
-        for slot in sorted(slots):
-            over -= slots[slot]
-            if over <= 0:
-                until = span.ends(slot)
-                break
-        return QuotaShortfall(use.bound, taken, use.amount, (until - now) / 1000)
+    def sum_up(self, span: Window) -> int:
+        """Return the sum of the slots that count."""
+        if span is not self._span:
+            self._total, self._span = sum(self.find_current(span).values()), span
+        return self._total
+
+    def add(self, span: Window, slot: int, amount: int) -> None:
+        """Count an amount; the slot that is furthest from now is forgotten if there are many."""
+        counts = self.counts
+        counts[slot] = counts.get(slot, 0) + amount
+        if span is self._span and span.since <= slot <= span.last:
+            self._total += amount
+        else:
+            self._span = None
+        if len(counts) > _KEPT:
+            del counts[max(counts, key=lambda each: abs(each - span.slot))]
+            self._span = None
 
 
-def find_window(bound: Quota, now: int) -> Window:
-    """Return the window of a quota at a moment."""
-    return window(bound.per, now, rolling=bound.rolling)
+def _describe_shortfall(use: QuotaUse, slots: _Slots, span: Window, now: int) -> QuotaShortfall:
+    """Return a quota that has no room for a use, and when it will have."""
+    taken, current = slots.sum_up(span), slots.find_current(span)
+    over = taken + use.amount - use.bound.most
+    until = span.ends(span.slot)
+    for slot in sorted(current):
+        over -= current[slot]
+        if over <= 0:
+            until = span.ends(slot)
+            break
+    return QuotaShortfall(use.bound, taken, use.amount, (until - now) / 1000)

@@ -5,7 +5,7 @@ report all tokens (a client left, a connection broke), the most that it may have
 and the figures are ``estimated``: they are never less than what was served.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from math import ceil
 
@@ -30,7 +30,7 @@ from ...exchange import AsyncResponse, AsyncTransport, Timeouts
 from ...store import price_usage
 from ...thinking import Plan
 from ..requests.routed_request import RoutedRequest
-from .hosted_tools import find_added, find_advisor
+from .hosted_tools import AddedTokens, find_added, find_advisor
 from .output_bound import OutputBound, count_answers, find_background, find_output_bound
 from .prompt_bound import find_prompt_bound
 from .quota import BILLION, Unit
@@ -39,6 +39,13 @@ _LONGEST_TOKEN = 8
 """Characters per token of an answer, which no service exceeds on average."""
 _AROUND_CALL = 64  # tokens that a service adds around an answer or a call
 _ANY_SIZE = 2**53
+
+
+class MeasuredPrompt(Struct, frozen=True):
+    """The most tokens of a prompt, and the most that the service's own tools add to it."""
+
+    tokens: int
+    added: Sequence[AddedTokens]
 
 
 class Figures(Struct, frozen=True, kw_only=True):
@@ -63,17 +70,24 @@ class Figures(Struct, frozen=True, kw_only=True):
 
 
 _NO_FIGURES = Figures()
+_NO_USAGE = Usage()
 
 
 class ServiceCall:
     """One request to a service, and what is known of its answer."""
 
-    __slots__ = ("_most_prompt", "_plan", "_routed", "entry", "is_free", "reply", "so_far")
+    __slots__ = ("_measured", "_plan", "_routed", "entry", "is_free", "reply", "so_far")
 
-    def __init__(self, routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> None:
+    def __init__(
+        self,
+        routed: RoutedRequest,
+        entry: ModelEntry,
+        plan: Plan,
+        measured: MeasuredPrompt | None = None,
+    ) -> None:
         self._routed = routed
         self._plan = plan
-        self._most_prompt: int | None = None
+        self._measured = measured
         self.entry: ModelEntry = entry
         self.is_free: bool = False
         self.so_far: Assembler | None = None
@@ -91,8 +105,8 @@ class ServiceCall:
             )
             usage, is_guessed = self._raise_thinking(usage, reply.extras)
             is_raised = is_raised or is_guessed
-            if usage.total is not None:
-                usage = replace(usage, total=usage.known_total)
+            if usage.total is not None and usage.total != (total := usage.known_total):
+                usage = replace(usage, total=total)
             beside = list(_iter_beside_totals(entry, reply.extras)) if reply.extras else []
             if usage.input or usage.cache_read or usage.cache_write:  # no prompt has no tokens
                 return [(entry, usage), *beside], is_split or is_raised
@@ -110,17 +124,18 @@ class ServiceCall:
             return replace(usage, thinking=reported), True
         if usage.output or usage.thinking or not usage.input:
             return usage, False
-        prompt = self._prompt() + sum(
-            each.input for each in find_added(self._routed, self.entry, self._prompt())
-        )
+        prompt = self._prompt() + sum(each.input for each in self._measure().added)
         if usage.input <= prompt:
             return usage, False
         return replace(usage, input=prompt, thinking=usage.input - prompt), True
 
     def _with_added(self, usage: Usage) -> list[tuple[ModelEntry, Usage]]:
         """Return counts and the most that the service's own tools add; a long prompt costs more."""
+        every = self._measure().added
+        if not every:
+            return [(self.entry, usage)]
         own, others = [usage], []
-        for each in find_added(self._routed, self.entry, self._prompt()):
+        for each in every:
             added = Usage(each.input, output=each.output)
             if each.entry == self.entry:
                 own.append(added)
@@ -130,19 +145,22 @@ class ServiceCall:
 
     def _find_most(self) -> Usage:
         """Return the most that may have been served: counts before the end say only the input."""
-        so_far = self.so_far
-        message = Message("assistant", ()) if so_far is None else so_far.message()
-        known = Usage()
-        if self.reply is not None:
-            known = self.reply.usage
+        so_far, reply = self.so_far, self.reply
+        bound = find_output_bound(self._routed, self.entry, self._plan)
+        if reply is None and so_far is None:  # it has only begun
+            written = bound.output - bound.thinking
+            return Usage(self._prompt(), output=written, thinking=bound.thinking)
+        known, said = _NO_USAGE, 0
+        if so_far is not None:
+            said = len(so_far.message().text) // _LONGEST_TOKEN
+        if reply is not None:
+            known = reply.usage
+            is_all = count_answers(self._routed, self.entry) == 1  # else only the first is known
+            if is_all and find_background(self._routed) is None:
+                bound = self._limit_by_text(bound, reply.message)
         elif so_far is not None:
             read = so_far.read_usage() if so_far.read_usage is not None else None
             known = read or so_far.usage or known
-        bound = find_output_bound(self._routed, self.entry, self._plan)
-        is_all = count_answers(self._routed, self.entry) == 1  # else only the first is known
-        if self.reply is not None and is_all and find_background(self._routed) is None:
-            bound = self._limit_by_text(bound, self.reply.message)
-        said = len(message.text) // _LONGEST_TOKEN
         thinking = max(0, min(bound.thinking, bound.output - said))
         return Usage(
             input=self._prompt() if known.input is None else known.input,
@@ -165,10 +183,15 @@ class ServiceCall:
         return OutputBound(written, thought)
 
     def _prompt(self) -> int:
-        """Return the most tokens of the prompt, measured once: a long one takes milliseconds."""
-        if self._most_prompt is None:
-            self._most_prompt = find_prompt_bound(self._routed, self.entry)
-        return self._most_prompt
+        return self._measure().tokens
+
+    def _measure(self) -> MeasuredPrompt:
+        """Return the most of the prompt, measured once: a long one takes milliseconds."""
+        if self._measured is None:
+            tokens = find_prompt_bound(self._routed, self.entry)
+            added = find_added(self._routed, self.entry, tokens)
+            self._measured = MeasuredPrompt(tokens, added)
+        return self._measured
 
 
 class UsageMeter:
@@ -178,12 +201,14 @@ class UsageMeter:
         self.begun: Callable[[], None] | None = None
         self.calls: list[ServiceCall] = []
         self.extend: Callable[[], Awaitable[None]] | None = None
+        self.prompts: Mapping[ModelEntry, MeasuredPrompt] = {}
+        """The prompt as it was measured for each model, if a quota depends on it."""
 
     async def begin(self, routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> ServiceCall:
         """Begin a call; raises QuotaSpent if earlier ones have used up what was reserved."""
-        if self.extend is not None and any(not call.is_free for call in self.calls):
+        if self.calls and self.extend is not None and not all(call.is_free for call in self.calls):
             await self.extend()
-        call = ServiceCall(routed, entry, plan)
+        call = ServiceCall(routed, entry, plan, self.prompts.get(entry) if self.prompts else None)
         self.calls.append(call)
         if self.begun is not None:
             self.begun()
@@ -216,8 +241,12 @@ class UsageMeter:
 
     def find_most(self) -> Figures:
         """Return what all calls take if nothing more becomes known, without a price."""
-        usages = (usage for call in self.calls for _, usage in call.find_usages()[0])
-        return Figures(usage=_add_usages(usages), estimated=True, calls=len(self.calls))
+        found = [call.find_usages()[0] for call in self.calls]
+        if len(found) == 1 and len(found[0]) == 1:  # nearly all requests
+            ((_, usage),) = found[0]
+        else:
+            usage = _add_usages(usage for several in found for _, usage in several)
+        return Figures(usage=usage, estimated=True, calls=len(self.calls))
 
 
 class MeteredTransport:
@@ -281,7 +310,7 @@ def _split_thinking(usage: Usage, message: Message, *, may_think: bool) -> tuple
     """
     if usage.thinking is not None or not usage.output:
         return usage, False
-    thought = any(isinstance(each, Thinking) for each in message.parts)
+    thought = bool(message.thinking_parts)
     if not thought and (not may_think or usage.output <= _count_bytes(message)):
         return usage, False
     said = min(usage.output, len(message.text) // _LONGEST_TOKEN)
@@ -324,11 +353,11 @@ def _count_bytes(message: Message) -> int:
 
 
 def _add_usages(usages: Iterable[Usage]) -> Usage:
-    total = Usage()
+    total = _NO_USAGE
     for each in usages:
-        if total == Usage():
+        if total == _NO_USAGE:
             total = each
-        elif each != Usage():
+        elif each != _NO_USAGE:
             total = Usage(
                 input=_add(total.input, each.input),
                 cache_read=_add(total.cache_read, each.cache_read),

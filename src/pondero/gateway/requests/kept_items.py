@@ -13,7 +13,14 @@ import msgspec
 from msgspec import Raw, Struct, json
 
 from ...canon import HttpRequest, Json, get_decoder
-from ...dialects import Continuation, GivenAnswer, ParsedRequest, Service, StoredId
+from ...dialects import (
+    Continuation,
+    GivenAnswer,
+    ParsedRequest,
+    Service,
+    StoredId,
+    StoredResponses,
+)
 from ..server.context import GatewayContext
 
 
@@ -108,18 +115,27 @@ def sum_hidden(named: Iterable[StoredId], kept: Mapping[str, KeptItem]) -> int |
     return sum(hidden.values())
 
 
+def make_item_recorder(
+    service: Service[Json], parsed: ParsedRequest[Json], client: str
+) -> "KeptItemRecorder | None":
+    """Return what collects the items of an answer; None if the client asks to store none."""
+    stores = service.stored_responses
+    if stores is None or not stores.is_stored(parsed.context):
+        return None
+    return KeptItemRecorder(stores, client)
+
+
 class KeptItemRecorder:
     """Collects the items that an answer gives to a client; it sees the client's bytes."""
 
-    def __init__(self, service: Service[Json], parsed: ParsedRequest[Json], client: str) -> None:
-        stores = service.stored_responses
-        self._stores = stores if stores is not None and stores.is_stored(parsed.context) else None
+    def __init__(self, stores: StoredResponses, client: str) -> None:
+        self._stores = stores
         self._client = client
         self._answer: GivenAnswer | None = None
 
     def feed(self, data: bytes) -> None:
         """Take some whole lines of a stream."""
-        if self._stores is None or not any(mark in data for mark in self._stores.end_marks):
+        if not any(mark in data for mark in self._stores.end_marks):
             return
         for line in data.split(b"\n"):
             if line.startswith(b"data:"):
@@ -128,8 +144,7 @@ class KeptItemRecorder:
 
     def take_whole(self, body: bytes) -> None:
         """Take an answer in one piece."""
-        if self._stores is not None:
-            self._answer = self._stores.find_answer(body, stream=False)
+        self._answer = self._stores.find_answer(body, stream=False)
 
     def list_entries(self, find_prompt: Callable[[], int]) -> dict[str, bytes]:
         """Return the entries for the answer cache; ``find_prompt``: the most that it continues."""

@@ -5,20 +5,20 @@ from typing import TypeVar
 
 from ...exchange import WorkSteps
 
-_LONG = 32 << 10  # bytes: what takes less than a millisecond
+LONG = 32 << 10
+"""Bytes of a body whose steps take a millisecond together."""
 
 T = TypeVar("T")
 
 
-async def give_way(body: bytes) -> None:
-    """Let other requests go on, if the steps of one with this body take long."""
-    if len(body) > _LONG:
-        await sleep(0)
+async def give_way() -> None:
+    """Let other requests go on; a step of a body that is ``LONG`` has been done."""
+    await sleep(0)
 
 
 async def give_way_between(steps: WorkSteps[T], body: bytes) -> T:
     """Return what steps lead to; a request with a long body gives way between them."""
-    is_long = len(body) > _LONG
+    is_long = len(body) > LONG
     while True:
         try:
             next(steps)

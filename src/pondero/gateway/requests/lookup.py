@@ -130,17 +130,19 @@ async def _look_up_in_turn(
     gateway: GatewayContext, routed: RoutedRequest, check: RequesterCheck
 ) -> AdmittedRequest:
     """Read first and reserve then: hooks see whole requests, and may change what is reserved."""
-    check.begin()
-    homes = _begin_homes(gateway, routed)
+    homes = _begin_homes(gateway, routed) if routed.conversation is not None else None
     unread = routed.unread
     history = gateway.memory.begin(unread.keys) if unread is not None else None
-    await check.finish()
+    if check.is_needed:
+        await check.finish()
     if history is not None:
         found = await history
         found |= await _read_again(gateway, routed, found)
         routed = await read_history(gateway, routed, found)
-    routed = await _find_homes(routed, homes)
-    routed = await check_stored_ids(gateway, routed)
+    if homes is not None:
+        routed = await _find_homes(routed, homes)
+    if routed.stored.named:
+        routed = await check_stored_ids(gateway, routed)
     if gateway.hooks:
         routed = await show_to_hooks(gateway, routed)
         if routed.hooked is not None and routed.hooked.answer is not None:

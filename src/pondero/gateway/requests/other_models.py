@@ -15,7 +15,14 @@ from msgspec.structs import replace
 from ...canon import Json, get_path
 from ...catalog import ModelEntry
 from ...dialects import OtherModels, PassthroughRules, get_dialect
-from ...exchange import Exchange, fold_name, fold_path, list_stated, with_fields
+from ...exchange import (
+    Exchange,
+    fold_name,
+    fold_path,
+    group_names,
+    list_stated,
+    with_fields,
+)
 from ...thinking import Adjustment
 from .routed_request import RoutedRequest
 from .split_body import read_fields
@@ -28,14 +35,14 @@ _WHY = "this key or route has rules, and other models would be asked without the
 
 def leave_out_askers(exchange: Exchange, routed: RoutedRequest, entry: ModelEntry) -> Exchange:
     """Return a request without what makes the service ask other models, if rules limit it."""
-    if not routed.is_limited:
+    rules = routed.rules
+    if not rules.is_limited:
         return exchange
-    marks = _list_marks(entry.provider.dialect, limits_models=routed.limits_models)
+    marks = _list_marks(entry.provider.dialect, limits_models=rules.limits_models)
     if not marks.may_ask(read_fields(exchange.http.body)):
         return exchange
-    rules, others = marks.rules, marks.others
-    exchange = _leave_out_fields(exchange, rules)
-    askers = _Askers(others, rules, read_fields(exchange.http.body))
+    exchange = _leave_out_fields(exchange, marks.rules)
+    askers = _Askers(marks.others, marks.rules, read_fields(exchange.http.body))
     changed = askers.clean()
     if not changed:
         return exchange
@@ -54,6 +61,21 @@ def leave_out_askers(exchange: Exchange, routed: RoutedRequest, entry: ModelEntr
     return replace(exchange, http=http, plan=plan)
 
 
+@lru_cache(maxsize=16)
+def _list_tops(paths: tuple[tuple[str, ...], ...]) -> frozenset[str]:
+    return frozenset(fold_path(path)[0] for path in paths)
+
+
+def note_other_models(
+    fields: Mapping[str, Raw | Json], rules: PassthroughRules
+) -> tuple[Adjustment, ...]:
+    """Note the fields that let a service ask other models, which no rule of the key limits."""
+    if _list_tops(rules.models_at).isdisjoint(group_names(fields)):
+        return ()
+    names = dict.fromkeys(".".join(path) for path in list_stated(fields, rules.models_at))
+    return tuple(Adjustment("dropped_parameter", name, "set", None, _WHY) for name in names)
+
+
 class _AskerMarks(Struct, frozen=True):
     """What may ask other models, for a quick look: the folded names of fields, and their marks."""
 
@@ -64,13 +86,13 @@ class _AskerMarks(Struct, frozen=True):
 
     def may_ask(self, fields: Mapping[str, Raw]) -> bool:
         """Return whether a body may have something to leave out, or to write again."""
-        for name, raw in fields.items():
-            folded = fold_name(name)
-            if folded in self.named:
-                return True
-            if (marks := self.marked.get(folded)) is not None:
-                data = bytes(raw)
-                if b"\\u" in data or any(mark in data for mark in marks):
+        groups = group_names(fields)
+        if not self.named.isdisjoint(groups):
+            return True
+        for folded in self.marked.keys() & groups.keys():
+            for name in groups[folded]:
+                data = bytes(fields[name])
+                if b"\\u" in data or any(map(data.__contains__, self.marked[folded])):
                     return True
         return False
 

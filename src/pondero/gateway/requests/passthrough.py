@@ -47,12 +47,12 @@ from ..levels.stated_depth import TurnLimits, limit_fields, limit_turns
 from ..server.context import GatewayContext
 from ..state.answer_cache import CachedAnswer
 from .errors import SHUTDOWN, redact_bytes
+from .other_models import note_other_models
 from .routed_request import UNKNOWN_OUTPUT, ModelTarget, RoutedRequest, is_unknown
 from .split_body import read_fields, renew_body
 from .translation import (
     Translation,
     copy_client_headers,
-    note_other_models,
 )
 
 _SENT_BACK = re.compile(
@@ -77,9 +77,9 @@ def readdress_request(
     address = (target.url, target.key, target.emulator)
     template, own = make_template(target.entry, address, stream=routed.request.stream)
     sent = read_fields(http.body)
-    added = (name for name in rules.added_fields if name in own and name not in sent)
-    unknown = target.entry.capability.max_output is None  # its service says what it needs
-    fields = {name: own[name] for name in added if not (unknown and name == "max_tokens")}
+    fields = {name: own[name] for name in rules.added_fields if name in own and name not in sent}
+    if target.entry.capability.max_output is None:
+        fields.pop("max_tokens", None)  # its service says what it needs
     if (place := rules.usage_at) is not None and routed.request.stream:
         options, option = place
         if options in own or bytes(sent.get(options, _NULL)) != b"null":
@@ -300,6 +300,8 @@ def _keeps_level(routed: RoutedRequest, target: ModelTarget, sent: Mapping[str, 
 
 def _is_changed(plan: Plan) -> bool:
     """Return whether a plan is not what was asked for; a warning alone changes nothing."""
+    if not plan.adjustments:
+        return False
     return any(note.asked != note.got for note in plan.adjustments)
 
 
@@ -403,7 +405,7 @@ class Passthrough:
     def make_cached_answers(self, reply: Reply) -> Sequence[CachedAnswer]:
         """Return the answer for the answer cache; the client knows its calls by their own ids."""
         message = reply.message
-        ids = tuple(call.id for call in message.tool_calls)
+        ids = tuple([call.id for call in message.tool_calls])
         return (CachedAnswer(self._routed.call.id, message, ids, message.text),)
 
 

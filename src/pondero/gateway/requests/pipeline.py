@@ -21,7 +21,7 @@ from ..server.context import GatewayContext
 from ..state.breakers import REST
 from .background import begin_run, check_room, show_run
 from .errors import SHUTDOWN, add_response_headers, describe_reason, write_error
-from .long_bodies import give_way
+from .long_bodies import LONG, give_way
 from .lookup import AdmittedRequest, look_up
 from .request_id import HEADER
 from .requester import AccessDenied, RequesterChange
@@ -52,6 +52,8 @@ async def _answer(gateway: GatewayContext, call: ClientRequest, writer: Response
             work = partial(_answer_later, gateway, found, record)
             run = await begin_run(gateway, found.routed, work)
             shown = partial(show_run, gateway, found.routed, run)
+        elif found.routed.hooked is None:
+            await _attempt_in_order(gateway, found, writer, record)
         else:
             await _write_answer(gateway, found, writer, record)
     except (AccessDenied, RequesterChange):
@@ -180,9 +182,12 @@ async def _attempt(
         provider=entry.provider.name, model=entry.model, deployment=entry.deployment or None
     )
     try:
-        await give_way(routed.call.http.body)
+        is_long = len(routed.call.http.body) > LONG
+        if is_long:
+            await give_way()
         attempt = await finish_level_window(gateway, await found.begin_window(gateway, turn))
-        await give_way(routed.call.http.body)
+        if is_long:
+            await give_way()
         await deliver(gateway, address_history(routed, entry), attempt, writer, record)
     except PonderoError as error:
         await _find_breaker_step(gateway, error)(breaker)

@@ -37,6 +37,7 @@ SILENCE = Message("user", (Text("[The user has not written anything yet.]"),))
 """The user turn of a conversation of empty ones, which most APIs reject."""
 FAILED = Text("[The tool reports an error:]")
 _POLICY = Policy()
+_ONE_ANSWER = AnswerOptions()
 
 
 def is_same_dialect(routed: RoutedRequest, entry: ModelEntry) -> bool:
@@ -154,7 +155,7 @@ def keep_needed(
 
     Also the names of lists that lost some. The others may be rejected by a model of another family.
     """
-    if is_same_dialect(routed, entry):
+    if not taken or is_same_dialect(routed, entry):
         return taken, []
     asks = {each.path[0]: each.asks for each in routed.service.portability.needed if each.asks}
     lists = {name: value for name, value in taken.items() if name in asks and type(value) is list}
@@ -255,11 +256,11 @@ def find_answer_options(routed: RoutedRequest) -> AnswerOptions:
     """Return how many answers a request asks for, and which log probabilities."""
     needed = routed.service.portability.needed
     sent = read_fields(routed.call.http.body)
-    if not any(each.option is not None and each.path[0] in sent for each in needed):
-        return AnswerOptions()  # nearly all requests
+    tops = [each.path[0] for each in needed if each.option is not None]
+    if sent.keys().isdisjoint(tops):
+        return _ONE_ANSWER  # nearly all requests
     asked = [field for field, _ in _iter_asked(routed) if field.option is not None]
-    tops = {field.path[0] for field in asked}
-    fields = {name: msgspec.json.decode(sent[name]) for name in tops}
+    fields = {field.path[0]: msgspec.json.decode(sent[field.path[0]]) for field in asked}
     return routed.service.portability.answers.read(fields)
 
 
@@ -270,6 +271,8 @@ def carry_answer_options(
     if entry.provider.dialect == routed.call.client_dialect:
         return {}, set()
     options = find_answer_options(routed)
+    if options is _ONE_ANSWER:
+        return {}, set()
     carried: dict[str, Json] = {}
     for path, value in get_dialect(entry.provider.dialect).caller().answers.write(options).items():
         _put(carried, path, value)
@@ -285,7 +288,9 @@ def _iter_asked(routed: RoutedRequest) -> Iterator[tuple[NeededField, Json]]:
     if not needed:
         return
     sent = read_fields(routed.call.http.body)
-    tops = {field.path[0] for field in needed} & sent.keys()
+    tops = sent.keys() & {field.path[0] for field in needed}
+    if not tops:
+        return
     values = {name: msgspec.json.decode(sent[name]) for name in tops}
     for field in needed:
         if field.path[0] in tops and field.is_asked(value := get_path(values, field.path)):
@@ -345,7 +350,7 @@ def with_user_turn(routed: RoutedRequest, request: Request) -> Request:
 
     A system prompt alone is sent as the service takes it (``require_turn`` of the exchange).
     """
-    if any(map(_says, request.messages)):
+    if any(map(_says, request.messages)):  # nearly always
         return request
     if not routed.service.portability.answers_silence:
         raise BadParameter("messages: there is no message with anything in it")
@@ -375,9 +380,9 @@ def _tell_error(part: Part) -> Part:
 
 def _says(message: Message) -> bool:
     """Return whether a turn of user or assistant has anything in it."""
-    return message.role != "system" and any(
-        not isinstance(part, Text) or part.text for part in message.parts
-    )
+    if message.role == "system":
+        return False
+    return bool([part for part in message.parts if not isinstance(part, Text) or part.text])
 
 
 def carry_common(routed: RoutedRequest, entry: ModelEntry) -> tuple[dict[str, Json], set[str]]:

@@ -70,7 +70,9 @@ def announces_body(http: HttpRequest) -> bool:
 async def read_body(http: HttpRequest, receive: Receive, limit: int) -> HttpRequest:
     """Return the request with its body decompressed; raises BodyProblem and ClientLeft."""
     try:
-        _check_length(http.headers.get("content-length", ""), limit)
+        length = http.headers.get("content-length", "")
+        if length.isdecimal() and int(length[:20]) > limit:
+            raise TooLarge  # noqa: TRY301 - told below
         body = await _receive_body(receive, limit)
         headers = http.headers
         if "content-encoding" in headers:
@@ -87,11 +89,6 @@ async def read_body(http: HttpRequest, receive: Receive, limit: int) -> HttpRequ
     return HttpRequest(http.method, http.url, headers, body)
 
 
-def _check_length(length: str, limit: int) -> None:
-    if length.isdecimal() and int(length[:20]) > limit:
-        raise TooLarge
-
-
 async def skip_body(receive: Receive) -> None:
     """Read and forget some of a body."""
     size, more = 0, True
@@ -105,11 +102,11 @@ async def skip_body(receive: Receive) -> None:
 
 async def _receive_body(receive: Receive, limit: int) -> bytes:
     """Return a body; nearly all are here with their head, and need no timer."""
-    now = get_running_loop().time
-    begun = now()
     message, coming = _begin_receiving(receive)
     if message is not None and not message.get("more_body", False):
         return _read_piece(message, limit)
+    now = get_running_loop().time
+    begun = now()
     pieces: list[bytes] = []
     size = 0
     async with timeout_at(begun + BODY_SILENCE) as deadline:

@@ -37,7 +37,7 @@ def check_repeated(body: bytes, rules: HostedTools) -> None:
 
 def _may_offer(data: bytes) -> bool:
     """Return whether tools may be offered; most turns have no such mark, and those are quick."""
-    return any(mark in data for mark in _MARKS) and _OFFERS.search(data) is not None
+    return any(map(data.__contains__, _MARKS)) and _OFFERS.search(data) is not None
 
 
 def _check_tools(tools: bytes, rules: HostedTools) -> None:

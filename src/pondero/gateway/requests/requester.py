@@ -93,6 +93,11 @@ class RequesterCheck:
         self._keys = keys
         self._looking: Awaitable[None] | None = None
 
+    @property
+    def is_needed(self) -> bool:
+        """Return whether the shared state has not been looked at."""
+        return self._keys is not None
+
     def begin(self) -> None:
         """Ask the shared state whether it has other keys."""
         begin = self._gateway.shared.begin_look

@@ -5,18 +5,17 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...canon import HttpRequest, Json, Message, Request
+from ...canon import HttpRequest, Json, Message, Request, Text
 from ...catalog import ModelEntry
 from ...dialects import ParsedRequest, Service, get_dialect
 from ...errors import PermissionDenied
 from ...thinking import Plan, Policy, RequestParameters
-from ..config.model import GatewayKey, LevelRules
+from ..config.model import GatewayKey
 from ..config.routing import ResolvedRoute, allows
 from ..deployments.conversation import Conversation, find_conversation
 from ..hooks.chain import HookedRequest
 from ..levels.level_rules import AppliedLevel, RequestedLevel, parse_requested_level
 from ..purposes.rules import RequestPurpose, find_rule, recognise_purpose
-from ..quotas.quota import Holder
 from ..server.context import GatewayContext, Requester
 from ..signatures.envelope import ClientEnvelopes
 from ..signatures.known_answers import KnownAnswers
@@ -28,8 +27,9 @@ from ..state.layered_store import LayeredStore
 from .kept_history import resolve_kept
 from .kept_items import StoredContent, resolve_stored
 from .known_turns import parse_known_in_steps
-from .long_bodies import give_way, give_way_between
+from .long_bodies import LONG, give_way, give_way_between
 from .repeated_fields import check_repeated
+from .request_rules import RequestRules, find_rules
 from .split_body import is_remembered, split_body
 
 UNKNOWN_OUTPUT = 32_000
@@ -41,7 +41,6 @@ def find_usual_limit(entries: Iterable[ModelEntry]) -> int:
     return min([UNKNOWN_OUTPUT, *(entry.max_output for entry in entries if entry.max_output)])
 
 
-_NO_RULES = LevelRules()
 _POLICIES = {
     (strict, hidden): Policy(
         unsupported="strict" if strict else "adjust", show="none" if hidden else "auto"
@@ -103,6 +102,8 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
     ``output_limit``: the most tokens of an answer, which quotas rely on; it is sent whatever the
     client said. ``is_lowered``: a budget covers no more than that. ``tool_uses``: the most uses of
     each tool that the service runs, if a budget covers no more; 0 leaves these tools out.
+    ``rules``: what its route, its key's group and its key say of it. ``show``: where the Chat API
+    puts thinking.
     ``withheld``: answers whose signatures a client put into another answer. ``stored``: the
     client's request with the items that its references mean, which ``parsed`` was read from.
     ``is_wrapped``: ``call`` has the request alone, without the wrapping that its answer needs.
@@ -121,6 +122,8 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
     request: Request
     turns: tuple[ClientTurn, ...]
     resolved: ResolvedRoute
+    rules: RequestRules
+    show: str | None
     requested_level: RequestedLevel
     envelopes: ClientEnvelopes
     withheld: tuple[str, ...] = ()
@@ -148,13 +151,6 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
         return self.hooked is not None and (self.hooked.is_changed or self.hooked.writes_answer)
 
     @property
-    def holders(self) -> tuple[Holder, ...]:
-        """Return whose rules and quotas hold: its route, its key's group, and its key."""
-        requester = self.call.requester
-        every = (self.resolved.route, requester.group, requester.key)
-        return tuple([each for each in every if each is not None])
-
-    @property
     def is_background(self) -> bool:
         """Return whether the gateway itself works on the answer, which is fetched later."""
         return self.stored.said is not None and self.stored.said.is_background
@@ -162,24 +158,7 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
     @property
     def is_limited(self) -> bool:
         """Return whether its key or route has rules that hold for its models only."""
-        key = self.call.requester.key
-        return bool(key is not None and key.models) or any(map(_has_rules, self.holders))
-
-    @property
-    def limits_models(self) -> bool:
-        """Return whether a rule says which models may be asked, or with which levels."""
-        key = self.call.requester.key
-        return bool(key is not None and key.models) or any(
-            each.thinking != _NO_RULES for each in self.holders
-        )
-
-    @property
-    def show(self) -> str | None:
-        """Return where the Chat API puts thinking: a route that hides it has the last word."""
-        of_route = self.resolved.route.show if self.resolved.route else None
-        if of_route == "none":
-            return of_route
-        return self.call.http.headers.get("x-pondero-show") or of_route
+        return self.rules.is_limited
 
     @property
     def hides_thinking(self) -> bool:
@@ -206,10 +185,6 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
             tools=bool(request.tools),
             tool_choice=(choice.name or choice.mode) if choice else "auto",
         )
-
-
-def _has_rules(holder: Holder) -> bool:
-    return bool(holder.thinking != _NO_RULES or holder.budget or holder.limit)
 
 
 class ModelTarget(Struct, frozen=True, kw_only=True):
@@ -241,11 +216,13 @@ def read_level(
     call: ClientRequest, parsed: ParsedRequest[Json], resolved: ResolvedRoute
 ) -> RequestedLevel:
     """Return the level that the client asks for; raises BadThinking."""
+    header = call.http.headers.get("x-pondero-thinking")
+    is_said = header is not None or resolved.level is not None
     return parse_requested_level(
-        header=call.http.headers.get("x-pondero-thinking"),
+        header=header,
         suffix=resolved.level,
         body=parsed.intent,
-        words=resolved.entries[0].capability.extra_words,
+        words=resolved.entries[0].capability.extra_words if is_said else (),
         kind=call.http.headers.get("x-pondero-kind"),
     )
 
@@ -300,14 +277,16 @@ async def parse_locally(
     if is_wrapped or gateway.hooks:  # a hook may change what it is shown, so it gets its own
         parsed = service.parse(sent_http if is_wrapped else http)
     else:
-        await give_way(http.body)
+        if len(http.body) > LONG:
+            await give_way()
         http = split_body(memo, http, service.turn_form, client=client)
         steps = parse_known_in_steps(memo, service, http)
         parsed = await give_way_between(steps, http.body)
     if stored.said is not None and service.kept_responses is not None:
         context = service.kept_responses.note(parsed.context, stored.said)
         parsed = replace(parsed, context=context)
-    await give_way(http.body)
+    if len(http.body) > LONG:
+        await give_way()
     resolved = route(gateway, call, parsed)
     purpose = recognise_purpose(call.http, parsed.request)
     if gateway.routing.rules:
@@ -320,8 +299,10 @@ async def parse_locally(
     if conversation is not None:
         known = gateway.memory.find_known(conversation.keys.values())
         conversation = conversation.with_found(known)
-    past = await restore(gateway, replace(call, http=http), sent)
-    request = as_functions(service, past.request, resolved.entries)  # now their makers are known
+    past = await restore(gateway, call if http is call.http else replace(call, http=http), sent)
+    request = past.request
+    if past.turns:
+        request = as_functions(service, request, resolved.entries)  # now their makers are known
     routed = RoutedRequest(
         call=call,
         stored=stored,
@@ -330,6 +311,8 @@ async def parse_locally(
         request=request,
         turns=past.turns,
         resolved=resolved,
+        rules=find_rules(resolved.route, call.requester.group, call.requester.key),
+        show=_find_show(call, resolved),
         requested_level=level,
         envelopes=past.envelopes,
         withheld=past.withheld,
@@ -341,9 +324,18 @@ async def parse_locally(
     )
     _check_presets(routed)
     if routed.is_limited:
-        await give_way(http.body)
+        if len(http.body) > LONG:
+            await give_way()
         check_repeated(call.http.body, service.passthrough.hosted)
     return _leave_out_unknown(routed)
+
+
+def _find_show(call: ClientRequest, resolved: ResolvedRoute) -> str | None:
+    """Return where the Chat API puts thinking: a route that hides it has the last word."""
+    of_route = resolved.route.show if resolved.route is not None else None
+    if of_route == "none":
+        return of_route
+    return call.http.headers.get("x-pondero-show") or of_route
 
 
 def find_store(gateway: GatewayContext, call: ClientRequest) -> KeptStore | None:
@@ -371,7 +363,7 @@ def is_at_home(routed: RoutedRequest, entry: ModelEntry) -> bool:
 
 def address_history(routed: RoutedRequest, entry: ModelEntry) -> RoutedRequest:
     """Return the request for one model: with its history, unless the model's service has that."""
-    if is_at_home(routed, entry):
+    if routed.stored.homes is None or is_at_home(routed, entry):
         return routed
     call = replace(routed.call, http=routed.stored.http)
     return replace(routed, call=call, stored_level=None)
@@ -387,8 +379,7 @@ def _leave_out_unknown(routed: RoutedRequest) -> RoutedRequest:
 
     Raises PermissionDenied if no other is left: a cap must not fail open.
     """
-    bounds = any(each.thinking.binds for each in routed.holders)
-    if not bounds or not any(map(is_unknown, routed.resolved.entries)):
+    if not routed.rules.binds or not any(map(is_unknown, routed.resolved.entries)):
         return routed
     known = tuple(entry for entry in routed.resolved.entries if not is_unknown(entry))
     if not known:
@@ -404,6 +395,8 @@ def _leave_out_unknown(routed: RoutedRequest) -> RoutedRequest:
 
 def _check_presets(routed: RoutedRequest) -> None:
     """Raise PermissionDenied if a client names settings of the service that no rule limits."""
+    if not routed.is_limited:
+        return
     name = routed.parsed.request.model
     marks = (
         mark
@@ -411,7 +404,7 @@ def _check_presets(routed: RoutedRequest) -> None:
         for mark in get_dialect(entry.provider.dialect).service().passthrough.preset_marks
         if mark in entry.model.lower()
     )
-    if any(mark in name.lower() for mark in marks) and routed.is_limited:
+    if any(mark in name.lower() for mark in marks):
         message = (
             f"this key or route has rules, and the preset in {name!r} may ask other models "
             "without them; name a model, or a route to the preset"
@@ -463,11 +456,14 @@ async def restore(
     """
     client = call.requester.id
     envelopes = await gateway.envelopes.make_envelopes(client, call.http.body)
+    if _is_plain_question(request):
+        return RestoredRequest(request, (), envelopes, (), None)
     memo = gateway.conversations if is_remembered(call.http) else None
     turns = split_turns(request.messages, memo)
     keys = cache_keys(request, client=client, turns=turns, memo=memo)
     known = {**gateway.memory.find_known(keys), **(found or {})} if keys else {}
-    await give_way(call.http.body)
+    if len(call.http.body) > LONG:
+        await give_way()
     withheld: list[str] = []
     restored = restore_history(
         request,
@@ -486,3 +482,14 @@ async def restore(
         newest = () if known.keys() & set(last) else last
         unread = UnreadHistory(missing, call.http, request, newest, bool(known))
     return RestoredRequest(restored, tuple(turns), envelopes, tuple(withheld), unread)
+
+
+def _is_plain_question(request: Request) -> bool:
+    """Return whether a request has texts of the user alone, in which nothing can be restored."""
+    for message in request.messages:
+        if message.role == "assistant":
+            return False
+        for part in message.parts:
+            if type(part) is not Text or part.signature is not None:
+                return False
+    return True

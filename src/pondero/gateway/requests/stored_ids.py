@@ -86,7 +86,7 @@ def _check_owners(
 def _check_prompts(routed: RoutedRequest, found: Iterable[StoredId]) -> None:
     """Raise PermissionDenied for a prompt of the account, which has settings of its own."""
     prompt = next((each for each in found if each.field == "prompt"), None)
-    if prompt is not None and routed.limits_models:
+    if prompt is not None and routed.rules.limits_models:
         message = (
             f"this key or route has rules, and the stored prompt {prompt.id!r} has settings that "
             "no rule limits; send its text"
@@ -146,48 +146,51 @@ async def _load_records(
     return {owners[key]: owner for key, owner in known.items() if key in owners}, homes
 
 
+def make_recorder(
+    gateway: GatewayContext, routed: RoutedRequest, exchange: Exchange, entry: ModelEntry | None
+) -> "GivenIdRecorder | None":
+    """Return what records the ids of an answer; None if their owners do not matter.
+
+    ``entry`` is the model whose service has what these ids name; None if they are made up.
+    """
+    rules = routed.service.stored_ids
+    if rules is None:
+        return None
+    level = _describe_level(routed, exchange) if rules.levels_at else b""
+    # Of several deployments, only the one that gave an id knows it.
+    is_placed = routed.conversation is not None or rules.forward is not None
+    home = name_home(entry) if entry is not None and is_placed else None
+    if (
+        home is None
+        and routed.call.requester.key is None
+        and not (rules.levels_at and (gateway.routing.binds or level.endswith(_END + _GATEWAY)))
+    ):
+        return None
+    return GivenIdRecorder(routed, rules, level, home=home)
+
+
 class GivenIdRecorder:
     """Records the ids that an answer gives to a client; it sees the client's bytes.
 
-    ``home`` is the model whose service has what these ids name; None if they are made up.
+    ``home``: the model that later requests with these ids have to go to, if there is one.
     """
 
     def __init__(
-        self,
-        gateway: GatewayContext,
-        routed: RoutedRequest,
-        exchange: Exchange,
-        *,
-        home: str | None = None,
+        self, routed: RoutedRequest, rules: StoredIds, level: bytes, *, home: str | None
     ) -> None:
-        rules = routed.service.stored_ids
-        has_levels = rules is not None and bool(rules.levels_at)
-        level = _describe_level(routed, exchange) if has_levels else b""
-        # Of several deployments, only the one that gave an id knows it.
-        is_placed = rules is not None and home is not None and routed.conversation is not None
-        forwards = is_placed or (
-            rules is not None and rules.forward is not None and home is not None
-        )
-        needed = (
-            forwards
-            or routed.call.requester.key is not None
-            or (has_levels and (gateway.routing.binds or level.endswith(_END + _GATEWAY)))
-        )
-        self._rules = rules if needed else None
-        self._record = routed.call.requester.id.encode() + level
-        place = (routed.call.requester.id, home or "", routed.resolved.name)
-        self._home = _END.join(each.encode() for each in place) if forwards else None
-        body = routed.call.http.body
-        wanted = rules is not None and any(mark in body for mark in rules.answer_marks)
-        self._find_answer = rules.find_answer if rules is not None and wanted else None
+        client = routed.call.requester.id
+        self._rules = rules
+        self._record = client.encode() + level
+        place = (client, home or "", routed.resolved.name)
+        self._home = None if home is None else _END.join(each.encode() for each in place)
+        wanted = any(map(routed.call.http.body.__contains__, rules.answer_marks))
+        self._find_answer = rules.find_answer if wanted else None
         self._ids: set[str] = set()
         # A shared file that an answer repeats from its request is not made by it.
         self._recorded: set[str] = {each.id for each in routed.stored.named if each.is_shared}
 
     def feed(self, data: bytes) -> None:
         """Take some whole lines of a stream."""
-        if self._rules is None:
-            return
         marks = self._rules.marks
         if self._find_answer is None and not any(mark in data for mark in marks):
             return
@@ -200,13 +203,14 @@ class GivenIdRecorder:
 
     def take_whole(self, body: bytes) -> None:
         """Take an answer in one piece."""
-        if self._rules is not None:
-            self._ids.update(self._rules.find_given(body, stream=False))
-            if self._find_answer is not None:
-                self._ids.update(self._find_answer(body, stream=False))
+        self._ids.update(self._rules.find_given(body, stream=False))
+        if self._find_answer is not None:
+            self._ids.update(self._find_answer(body, stream=False))
 
     async def record(self, gateway: GatewayContext) -> None:
         """Store whose they are, each once."""
+        if not self._ids:
+            return
         ids, self._ids = self._ids - self._recorded, set()
         if ids:
             self._recorded |= ids

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from urllib.parse import urlsplit
 
 import msgspec
-from msgspec import Raw
 from msgspec.structs import replace
 
 from ...canon import (
@@ -38,7 +37,6 @@ from ...exchange import (
     FurtherAnswers,
     WorkSteps,
     add_cache_breakpoints,
-    list_stated,
     prepare,
     prepare_in_steps,
     thinking_paths,
@@ -54,6 +52,7 @@ from ..server.context import GatewayContext
 from ..signatures.embedder import SignatureEmbedder, read_envelope
 from ..signatures.part_order import WORDS
 from ..state.answer_cache import CachedAnswer
+from .other_models import note_other_models
 from .portability import (
     asks_for_nothing,
     carry_answer_options,
@@ -235,6 +234,8 @@ def _drop_rejected(
 
     A request for one that changes the answer has been rejected already.
     """
+    if not taken:
+        return taken, []
     paths = [path for path in list_rejected(routed, entry, plan) if path[0] in taken]
     if not paths:
         return taken, []
@@ -274,15 +275,6 @@ def _limit_unknown(
     return replace(request, max_tokens=limit), [*notes, note]
 
 
-def note_other_models(
-    fields: Mapping[str, Raw | Json], rules: PassthroughRules
-) -> tuple[Adjustment, ...]:
-    """Note the fields that let a service ask other models, which no rule of the key limits."""
-    why = "this key or route has rules, and other models would be asked without them"
-    names = dict.fromkeys(".".join(path) for path in list_stated(fields, rules.models_at))
-    return tuple(Adjustment("dropped_parameter", name, "set", None, why) for name in names)
-
-
 def _drop_thinking(routed: RoutedRequest, target: ModelTarget) -> Json:
     """Return extra fields without those that set how the model thinks."""
     extras, places = routed.parsed.request.extras, routed.service.depth
@@ -304,7 +296,8 @@ def copy_client_headers(
     url = ours.url
     if "beta=true" in http.url and "beta=true" in urlsplit(http.url).query and "?" not in url:
         url = f"{url}?beta=true"
-    return replace(ours, url=url, headers={**ours.headers, **with_list_headers(sent, headers)})
+    more = with_list_headers(sent, headers) if headers else sent
+    return replace(ours, url=url, headers={**ours.headers, **more})
 
 
 def make_reply_context(
@@ -393,7 +386,9 @@ class Translation:
         context = make_reply_context(
             service, parsed, id=call.id, place=routed.show, hidden=routed.hides_thinking
         )
-        self._context = replace(context, top_logprobs=options.top)
+        if options.top is not None:
+            context = replace(context, top_logprobs=options.top)
+        self._context = context
         self.shows_thinking: bool = context.shown
         self._embedders = [_make_embedder(routed, exchange, number) for number in range(count)]
         self._writers: Sequence[ByteStream] = ()

@@ -186,7 +186,9 @@ class App:
                 await self._open_socket(opening, handler)
             elif self._admin.serves(path):
                 await self._serve_admin(arrival, path)
-            elif (found := await self._find_public(head, path)) is not None:
+            elif (head.method != "POST" or "upgrade" in head.headers) and (
+                found := await self._find_public(head, path)
+            ) is not None:
                 with suppress(SharedStateLost):  # then nothing else is answered without a key
                     if not await self.gateway.keys.all():
                         check_site(head.headers, self.gateway.config)

@@ -68,7 +68,7 @@ def find_head_problem(scope: Message) -> AccessDenied | None:
     """Return why a head is rejected before any other code looks at it; None if it is not."""
     headers = scope["headers"]
     size = len(scope.get("raw_path") or b"") + len(scope.get("query_string", b""))
-    size += sum(len(name) + len(value) + 4 for name, value in headers)
+    size += sum([len(name) + len(value) + 4 for name, value in headers])
     if size > HEAD_BYTES or len(headers) > HEAD_LINES:
         message = f"the head of a request may have {HEAD_BYTES:,} bytes and {HEAD_LINES} lines"
         return AccessDenied(431, message)

@@ -31,7 +31,7 @@ from ...transport import AsyncSigningTransport
 from ..answers.response_writer import ClientWatch
 from ..config.model import GatewayConfig, GatewayGroup, GatewayKey, GatewayRoute
 from ..config.routing import Routing
-from ..config.secrets import find_provider_key, find_provider_url
+from ..config.secrets import AddressBook
 from ..deployments.accounts import Accounts, ModelTurn
 from ..deployments.conversation import Conversation
 from ..hooks.bounded_call import BoundedHook
@@ -99,6 +99,7 @@ class GatewayContext:
         self.hooks: tuple[BoundedHook, ...] = load_hooks(config)
         self._retired_hooks: tuple[BoundedHook, ...] = ()
         self.transport = transport
+        self._addresses = AddressBook(lambda: self.config)
         self.state: UsageCounter = self.shared.state
         self.memory: AnswerCache = self.shared.memory
         self.conversations: ConversationMemo = ConversationMemo(
@@ -179,10 +180,7 @@ class GatewayContext:
 
     def address(self, provider: Provider, deployment: str = "") -> tuple[str, str | None]:
         """Return the address and key of a provider, or of its deployment; raises UsageError."""
-        needed = self.transport.needs_key
-        config = self.config
-        url = find_provider_url(config, provider, deployment=deployment, needed=needed)
-        return url, find_provider_key(config, provider, deployment=deployment, needed=needed)
+        return self._addresses.find(provider, deployment, needed=self.transport.needs_key)
 
     def transport_for(self, exchange: Exchange) -> AsyncTransport:
         """Return the transport of an exchange, which signs requests if it must."""

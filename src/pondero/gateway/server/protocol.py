@@ -200,17 +200,28 @@ class _LimitedProtocol(HttpToolsProtocol):
         super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Count a header line; a trailer is counted too, and never becomes a header."""
+        """Count a header line; a trailer is counted too, and never becomes a header.
+
+        A head has many, so this calls nothing else: it does what uvicorn's does.
+        """
         self._lines += 1
-        self._count(len(name) + len(value) + 4)
+        self._exact += len(name) + len(value) + 4
+        if self._exact > HEAD_BYTES or self._lines > HEAD_LINES:
+            self._stop_head()
         if self._in_head:
-            super().on_header(name, value)
+            name = name.lower()
+            if name == b"expect" and value.lower() == b"100-continue":
+                self.expect_100_continue = True
+            self.headers.append((name, value))
 
     def _count(self, size: int) -> None:
         self._exact += size
         if self._exact > HEAD_BYTES or self._lines > HEAD_LINES:
-            self._problem = _TOO_LARGE if self._in_head else _TRAILERS
-            raise _TooMuch
+            self._stop_head()
+
+    def _stop_head(self) -> None:
+        self._problem = _TOO_LARGE if self._in_head else _TRAILERS
+        raise _TooMuch
 
     def on_headers_complete(self) -> None:
         """Start the request, unless too many wait for their turn."""

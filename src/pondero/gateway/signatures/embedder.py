@@ -116,13 +116,20 @@ class SignatureEmbedder:
         places = sorted(self._parts)
         return CachedAnswer(
             self._answer,
-            Message("assistant", tuple(self._parts[at] for at in places), self._origin),
-            tuple(self._ids[at] for at in places if isinstance(self._parts[at], ToolCall)),
-            "".join(text for _, text in self._texts),
+            Message("assistant", tuple(map(self._parts.__getitem__, places)), self._origin),
+            tuple([self._ids[at] for at in places if at in self._ids]),
+            "".join([text for _, text in self._texts]),
         )
 
     def whole(self, message: Message, finish: Finish = "stop") -> Message:
         """Return an answer in one piece as the client is to see it."""
+        if len(message.parts) == 1 and self._hide is None:
+            (part,) = message.parts
+            if isinstance(part, Text) and part.text and part.signature is None:  # nothing to embed
+                self._parts[0] = _leave_out_logprobs(part)
+                self._texts.append((0, part.text))
+                shown = Text(part.text, None, part.citations, tokens=part.tokens)
+                return Message("assistant", (shown,))
         events: list[Event] = []
         for index, part in enumerate(message.parts):
             if isinstance(part, ToolResult | LevelUpdate):

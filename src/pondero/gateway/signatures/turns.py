@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from typing import cast
 
@@ -74,7 +74,7 @@ def split_turns(
     answered = {*state.answered}  # calls with a result: Gemini CLI sends results twice
 
     def end_turn() -> None:
-        calls = tuple([call for each in answer for call in each.tool_calls])
+        calls = _list_calls(answer)
         answered.difference_update([call.id for call in calls])
         digest = _recall_digest(answer, prompts, memo)
         turns.append(ClientTurn(tuple(answer), f"{digest} {told[digest]}", calls))
@@ -89,7 +89,7 @@ def split_turns(
         if answer:
             end_turn()
         if message.role == "user":
-            prompts += _iter_texts(message, answered)
+            prompts += _list_texts(message, answered)
     if answer:
         end_turn()
     elif memo is not None and begun < len(messages):
@@ -108,10 +108,15 @@ def make_turn(
     before = turns[:-1] if at < len(messages) else turns
     while at and messages[at - 1].role != "assistant":
         at -= 1
-    (turn,) = split_turns((*messages[at:], answer))
-    digest, _, _ = turn.digest.partition(" ")
-    same = sum(each.digest.startswith(digest) for each in before)
-    return replace(turn, digest=f"{digest} {same}")
+    said, prompts, answered = list[Message](), list[str](), set[str]()
+    for message in (*messages[at:], answer):
+        if message.role == "assistant":
+            said.append(message)
+        elif message.role == "user":
+            prompts += _list_texts(message, answered)
+    digest = _digest(said, prompts)
+    same = sum([each.digest.startswith(digest) for each in before])
+    return ClientTurn(tuple(said), f"{digest} {same}", _list_calls(said))
 
 
 def same_call(call: ToolCall, second: ToolCall) -> bool:
@@ -133,13 +138,21 @@ def _key(client: str, kind: str, name: str) -> str:
     return blake2b(_bytes(f"{client}\0{kind}\0{name}"), digest_size=18).hexdigest()
 
 
-def _iter_texts(message: Message, answered: set[str]) -> Iterator[str]:
+def _list_texts(message: Message, answered: set[str]) -> list[str]:
+    texts: list[str] = []
     for part in message.parts:
         if isinstance(part, Text):
-            yield part.text
+            texts.append(part.text)
         elif isinstance(part, ToolResult) and part.call_id not in answered:
             answered.add(part.call_id)
-            yield from (inner.text for inner in part.content if isinstance(inner, Text))
+            texts += [inner.text for inner in part.content if isinstance(inner, Text)]
+    return texts
+
+
+def _list_calls(answer: Sequence[Message]) -> tuple[ToolCall, ...]:
+    if len(answer) == 1:
+        return answer[0].tool_calls
+    return tuple([call for each in answer for call in each.tool_calls])
 
 
 def _recall_digest(
@@ -159,7 +172,7 @@ def _recall_digest(
 def _digest(answer: Sequence[Message], prompts: Sequence[str]) -> str:
     seen = blake2b(digest_size=16)
     seen.update(_bytes("".join(prompts)) + b"\0")
-    seen.update(_bytes("".join(message.text for message in answer)) + b"\0")
+    seen.update(_bytes("".join([message.text for message in answer])) + b"\0")
     for message in answer:
         for call in message.tool_calls:
             seen.update(b"%b\0%b\0" % (_bytes(call.name), _stable(call.arguments)))

@@ -87,10 +87,12 @@ class LocalAnswerCache:
 
     def store(self, items: Mapping[str, bytes]) -> None:
         """Store these values."""
+        until = self._clock() + self._seconds
         for key, value in items.items():
-            self._drop(key)
-            self._items[key] = (self._clock() + self._seconds, value)
-            self._used += _weight(key, value)
+            if key in self._items:
+                self._drop(key)
+            self._items[key] = (until, value)
+            self._used += len(key) + len(value) + _OVERHEAD
         self._forget()
 
     def _forget(self) -> None:
@@ -103,11 +105,7 @@ class LocalAnswerCache:
 
     def _drop(self, key: str) -> None:
         if (known := self._items.pop(key, None)) is not None:
-            self._used -= _weight(key, known[1])
+            self._used -= len(key) + len(known[1]) + _OVERHEAD
 
 
 _OVERHEAD = 200  # bytes of an entry in addition to its content
-
-
-def _weight(key: str, value: bytes) -> int:
-    return len(key) + len(value) + _OVERHEAD

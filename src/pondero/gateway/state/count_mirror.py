@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from ..quotas.quota import Quota
-from ..quotas.usage_counter import LocalUsageCounter, find_window
+from ..quotas.quota import Quota, find_window
+from ..quotas.usage_counter import LocalUsageCounter
 from .pending_use import SlotUse
 
 
@@ -26,9 +26,8 @@ class CountMirror(LocalUsageCounter):
     def note_count(self, bound: Quota, slot: int, count: int) -> None:
         """Take over a count; of a rolling window, only the sum is known."""
         if bound.rolling:
-            self._counts[bound.name] = {slot: count}
-        else:
-            self._counts.setdefault(bound.name, {})[slot] = count
+            self._slots.pop(bound.name, None)
+        self._slots[bound.name].set(slot, count)
 
     def note_reservation(self, id: str, uses: Iterable[SlotUse]) -> None:
         """Take over a reservation that the counts include."""
@@ -38,13 +37,14 @@ class CountMirror(LocalUsageCounter):
         """Add use that Redis does not have."""
         now = self._clock()
         for each in uses:
-            self._add(each.bound.name, find_window(each.bound, now), each.slot, each.amount)
+            span = find_window(each.bound, now)
+            self._slots[each.bound.name].add(span, each.slot, each.amount)
 
     def list_counts(self, bounds: Iterable[Quota]) -> list[SlotUse]:
         """Return all counts of these quotas; of a rolling window, the sum in its last slot."""
         found: list[SlotUse] = []
         for bound in bounds:
-            slots = self._counts.get(bound.name, {})
+            slots = self._slots[bound.name].counts
             if bound.rolling and slots:
                 found.append(SlotUse(bound, max(slots), sum(slots.values())))
             else:

@@ -15,8 +15,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ..quotas.quota import Quota, QuotaUse, Window
-from ..quotas.usage_counter import QuotaShortfall, UnreadAnswers, find_window, now_ms
+from ..quotas.quota import Quota, QuotaUse, Window, find_window
+from ..quotas.usage_counter import QuotaShortfall, UnreadAnswers, now_ms
 from .count_mirror import CountMirror, Reservation
 from .pending_use import Owed, OwedUse, PendingUse, SlotUse
 from .redis_answer_cache import name_answer

@@ -124,8 +124,10 @@ class Answer:
         """Read the start of the message; return its events."""
         self._model = opening.model or self._model
         self._maker = self._maker or opening.model
-        self._note("container", opening.container)
-        self._note("input_transformations", opening.input_transformations)
+        if opening.container is not None:
+            self._extras["container"] = opening.container
+        if opening.input_transformations is not None:
+            self._extras["input_transformations"] = opening.input_transformations
         events: list[Event] = [Started(opening.model, opening.id)]
         if opening.usage is not None:
             self._counts = opening.usage
@@ -154,9 +156,12 @@ class Answer:
         if counts is not None:
             self._counts = self._counts.then(counts)
             self._usage = self._counts.usage()
-        self._note("container", delta.container)
-        self._note("stop_sequence", delta.stop_sequence)
-        self._note("context_management", context_management)
+        if delta.container is not None:
+            self._extras["container"] = delta.container
+        if delta.stop_sequence is not None:
+            self._extras["stop_sequence"] = delta.stop_sequence
+        if context_management is not None:
+            self._extras["context_management"] = context_management
 
     def finish(self) -> Event:
         """Return the last event."""
@@ -169,10 +174,6 @@ class Answer:
             safety=self._last.stop_details,
             extras=(self._extras | self._counts.extras()) or None,
         )
-
-    def _note(self, name: str, value: Json) -> None:
-        if value is not None:
-            self._extras[name] = value
 
     def _sign(self, value: Json) -> Signature:
         return Signature(NAME, value, self._maker, self._route)

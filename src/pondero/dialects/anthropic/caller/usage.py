@@ -58,9 +58,8 @@ class Counts(Struct):
             self.cache_creation_input_tokens,
             self.output_tokens,
         )
-        counted = [known_count(count) for count in reported]
+        counted = [None if count is None else known_count(count) for count in reported]
         given, read, written, output = counted
-        known = [count for count in counted if count is not None]
         details = self.output_tokens_details
         thinking = None if details is None else known_count(details.thinking_tokens)
         if thinking is not None:
@@ -71,7 +70,7 @@ class Counts(Struct):
             cache_write=written,
             output=None if output is None else output - (thinking or 0),
             thinking=thinking,
-            total=sum(known) if known else None,
+            total=None if counted == _UNCOUNTED_BUCKETS else sum(filter(None, counted)),
         )
 
     def extras(self) -> dict[str, Json]:
@@ -87,6 +86,7 @@ class Counts(Struct):
         return found
 
 
+_UNCOUNTED_BUCKETS = [None] * 4
 _PROMPT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _BESIDE = (
     *("cache_creation", "server_tool_use", "iterations"),

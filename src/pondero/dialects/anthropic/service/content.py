@@ -4,7 +4,7 @@ from base64 import b64decode
 from binascii import Error
 from collections.abc import Iterable, Iterator
 
-from msgspec import Raw
+from msgspec import MsgspecError, Raw
 from msgspec.json import decode, encode
 from msgspec.structs import replace
 
@@ -20,6 +20,7 @@ from pondero.canon import (
     ToolCall,
     ToolResult,
     UnknownPart,
+    decode_json,
 )
 from pondero.dialects.bodies import UnknownFields
 from pondero.dialects.dialect import Rejected
@@ -53,6 +54,14 @@ def block(
     return kind, fields
 
 
+def _decode_whole(raw: Raw) -> types.Typed | None:
+    """Return a block's fields if all of it is as we know it; None if it needs a closer look."""
+    try:
+        return decode_json(raw, types.LOOSE[decode_json(raw, types.TypeOnly).type])
+    except (MsgspecError, UnicodeDecodeError, RecursionError, KeyError):
+        return None
+
+
 def _known_block(raw: Raw, kind: str, at: str, unknown: UnknownFields) -> types.Typed | None:
     """Return a block's fields, read leniently; list its path and return None if they do not fit."""
     try:
@@ -76,15 +85,21 @@ def read_content(
     if isinstance(content, str):
         return (Text(content),)
     return tuple(
-        part
-        for number, raw in enumerate(content)
-        for part in _parts(raw, f"{at}.content.{number}", unknown)
+        [
+            part
+            for number, raw in enumerate(content)
+            for part in _parts(raw, f"{at}.content.{number}", unknown)
+        ]
     )
 
 
 def _parts(raw: Raw, at: str, unknown: UnknownFields | None) -> tuple[Part, ...]:
     """Return the parts of a block: nearly always one."""
-    _, fields = block(raw, at, unknown)
+    fields = _decode_whole(raw) if unknown is not None else None
+    if fields is None:
+        _, fields = block(raw, at, unknown)
+    if isinstance(fields, types.TextBlock):
+        return (read_text(fields),)
     if (
         unknown is not None
         and isinstance(fields, types.DocumentBlock)
@@ -156,6 +171,8 @@ def _own(raw: Raw, at: str, unknown: UnknownFields | None) -> Text | UnknownPart
 
 def read_text(fields: types.TextBlock) -> Text:
     """Return a text with its citations and its cache breakpoint."""
+    if fields.citations is None and fields.cache_control is None:  # nearly always
+        return Text(fields.text)
     citations = tuple(fields.citations or ())
     return Text(fields.text, citations=citations, cache=read_cache(fields.cache_control))
 

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Mapping
+from operator import attrgetter
 
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, ValidationError
 from msgspec.json import decode, encode
 from msgspec.structs import replace
 
@@ -18,6 +19,7 @@ from pondero.canon import (
     Tool,
     ToolChoice,
     ToolKind,
+    decode_json,
 )
 from pondero.dialects.bodies import UnknownFields
 from pondero.dialects.client_tools import load_client_tools
@@ -51,7 +53,10 @@ def parse(http: HttpRequest) -> ParsedRequest[Context]:
     if predicts(path):
         raw = usual(path, raw) | {"stream": streams(path)}
         sent = encode(raw)
-    typed = body(sent, unknown)
+    try:
+        typed = decode_json(sent, types.LooseBody)
+    except ValidationError:
+        typed = decode_lenient(sent, types.LooseBody, unknown)
     # Other services have no turns that end, so a translation reports that this one stays.
     unknown.paths += [
         f"messages.{at}.clear_at" for at, m in enumerate(typed.messages) if m.clear_at
@@ -67,16 +72,14 @@ def parse(http: HttpRequest) -> ParsedRequest[Context]:
     )
 
 
-def body(data: bytes, unknown: UnknownFields | None = None, *, budgets: bool = True) -> types.Body:
+def body(data: bytes, *, budgets: bool = True) -> types.Body:
     """Return the typed body; raises Rejected with the first field that does not fit.
 
     ``budgets`` is whether budgets of thinking are checked.
     """
-    if unknown is None:
-        typed = decode_strict(data, types.Body if budgets else types.BodyAtWill)
-        decode_strict(data, field_types.Fields)
-        return typed
-    return decode_lenient(data, types.LooseBody, unknown)
+    typed = decode_strict(data, types.Body if budgets else types.BodyAtWill)
+    decode_strict(data, field_types.Fields)
+    return typed
 
 
 def without_unknown(data: bytes) -> bytes:
@@ -106,7 +109,7 @@ def effort_of(body: types.Body) -> str | None:
     One that follows results of tools alone waits for new input of the user (wires/in-band).
     """
     effort = body.output_config.effort if body.output_config else None
-    if not any(message.output_config for message in body.messages):
+    if not any(map(_get_config, body.messages)):
         return effort
     waiting, loops = effort, False
     for message in body.messages:
@@ -130,6 +133,8 @@ def _has_results_alone(content: str | list[Raw]) -> bool:
 
 def _show(body: types.Body) -> bool | None:
     thinking = body.thinking
+    if thinking is None:
+        return None
     display = thinking.display if isinstance(thinking, types.Enabled | types.Adaptive) else None
     return {"summarized": True, "omitted": False}.get(display or "")
 
@@ -141,12 +146,14 @@ def canon(
     return Request(
         model=body.model,
         messages=tuple(
-            Message(message.role, read_content(message.content, f"messages.{at}", unknown))
-            for at, message in enumerate(body.messages)
+            [
+                Message(message.role, read_content(message.content, f"messages.{at}", unknown))
+                for at, message in enumerate(body.messages)
+            ]
         ),
-        system=_system(body.system),
+        system=() if body.system is None else _system(body.system),
         tools=tuple(
-            _tool(each, f"tools.{at}", unknown) for at, each in enumerate(body.tools or ())
+            [_tool(each, f"tools.{at}", unknown) for at, each in enumerate(body.tools or ())]
         ),
         tool_choice=None if body.tool_choice is None else _choice(body.tool_choice),
         output=_output(body),
@@ -248,8 +255,13 @@ def _output(body: types.Body) -> OutputFormat | None:
     return None if shape is None else OutputFormat(shape.schema)
 
 
+_get_extras = attrgetter(*types.EXTRAS)
+_get_config = attrgetter("output_config")
+
+
 def _extras(body: types.Body, raw: Mapping[str, Json]) -> Json:
-    extras = {name: raw[name] for name in types.EXTRAS if getattr(body, name) is not None}
+    given = zip(types.EXTRAS, _get_extras(body), strict=True)
+    extras = {name: raw[name] for name, value in given if value is not None}
     if body.output_config and body.output_config.task_budget:
         extras["output_config"] = {"task_budget": raw["output_config"]["task_budget"]}
     return extras or None

@@ -70,7 +70,7 @@ def _decode(fields: dict[str, msgspec.Raw], name: str) -> Json:
 
 def _has_ids(raw: bytes) -> bool:
     marks = (b'id"', b'ids"', b"container", b"item_reference", b"\\u00")
-    return any(mark in raw for mark in marks)
+    return any(map(raw.__contains__, marks))
 
 
 def _iter_ids(body: dict[str, Json], data: bytes) -> Iterator[StoredId]:
