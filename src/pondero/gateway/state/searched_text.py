@@ -19,7 +19,7 @@ class SearchedText:
     def __init__(
         self, texts: tuple[bytes, ...] = (), found: dict[bytes, bool] | None = None
     ) -> None:
-        self.texts = texts
+        self.texts: tuple[bytes, ...] = texts
         self._found: dict[bytes, bool] = {} if found is None else found
         self._read: dict[Hashable, object] = {}
 
