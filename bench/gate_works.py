@@ -69,6 +69,8 @@ def _asked(
 
 
 def _agent(bench: Bench, road: Road, figures: dict[str, list[float]]) -> None:
+    # The conversation is under way, whatever else came since: none of its requests is its first.
+    bench.put(road, bench.gates[road.gate], "short", at_once=1, count=2, size="agent")
     _asked(bench, road, figures, work="agent", size="agent")
     if road.gate == "pondero":
         _asked(bench, road, figures, work="unseen", size="unseen")
