@@ -1,6 +1,7 @@
 """Decoders that are wrong: what came is lost, miscounted, or taken for something else."""
 
 from collections.abc import Callable
+from inspect import unwrap
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from pondero.canon import (
 )
 from pondero.dialects import Dialect, get_dialect, registry
 from pondero.errors import ServerFailed, ServiceError, Truncated
+from pondero.exchange import request
 
 Patch = pytest.MonkeyPatch
 Mutant = Callable[[Patch, Dialect], None]
@@ -50,6 +52,8 @@ def misuse(patch: Patch, wire: Dialect, **functions: Any) -> None:
     """Put functions that are wrong into a dialect's caller's side."""
     wrong = replace(get_dialect(wire.name).caller(), **functions)
     patch.setitem(registry._DIALECTS, wire.name, replace(wire, caller=lambda: wrong))
+    # Nothing is remembered from before, and nothing after.
+    patch.setattr(request, "_find_facts", unwrap(request._find_facts))
 
 
 def decoding(make: Callable[[], Edit], *, streams_only: bool = False) -> Mutant:
