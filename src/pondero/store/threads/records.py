@@ -54,7 +54,8 @@ class UnfinishedTurn(Struct, frozen=True, omit_defaults=True):
     """A turn that is to follow the first ``after`` messages of ``thread``; None begins a thread.
 
     ``copy``: it begins a copy of the thread in any case. ``messages``: what there is of the turn so
-    far, its question first. ``name`` is added to the title of a new thread.
+    far, its question first. ``name`` is added to the title of a new thread. ``draft``: where the
+    drafts of a thread are that has not begun.
     """
 
     model: str
@@ -66,6 +67,7 @@ class UnfinishedTurn(Struct, frozen=True, omit_defaults=True):
     copy: bool = False
     refusals: tuple[Rejection, ...] = ()
     name: str = ""
+    draft: str = ""
 
 
 class Drafts(Struct, frozen=True, omit_defaults=True):

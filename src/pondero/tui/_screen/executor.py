@@ -247,6 +247,7 @@ class Executor:
                 effect.number,
                 model=each.ask.model,
                 level_text=each.ask.level_text,
+                system=each.ask.system,
                 name=effect.names[column],
                 journal=each.journal,
             )
