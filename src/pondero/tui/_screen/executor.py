@@ -312,9 +312,15 @@ class Executor:
 
     # -- what waits to be sent --------------------------------------------------------------------
 
-    def save_drafts(self, tab: ConversationTab, typed: str, *, cut: bool = False) -> None:
-        """Keep the queue of a thread and the words in the input line, in case of a kill."""
-        queue = tuple(write_question(asked) for asked in tab.state.queue)
+    def save_drafts(
+        self, tab: ConversationTab, typed: str, *, cut: bool = False, ahead: Iterable[str] = ()
+    ) -> None:
+        """Keep the queue of a thread and the words in the input line, in case of a kill.
+
+        ``ahead``: further prompts of the queue.
+        """
+        asked = (*tab.state.queue, *map(DraftQuestion, ahead))
+        queue = tuple(map(write_question, asked))
         tab.session.writer.save_drafts(Drafts(queue, typed, cut))
 
     def restore_drafts(self, tab: ConversationTab) -> None:
