@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from ...canon import Json, Message, Usage
+from ...canon import Json, Message, Part, Usage
 from ...handoff import Rejection
 
 
@@ -73,12 +73,13 @@ class UnfinishedTurn(Struct, frozen=True, omit_defaults=True):
 class Drafts(Struct, frozen=True, omit_defaults=True):
     """What waits to be sent to a thread: a queue of prompts, and words in the input line.
 
-    ``cut``: its last answer was cut off by the end of the program.
+    ``cut``: its last answer was cut off by the end of the program. ``attached``: to the words.
     """
 
     queue: tuple[Message, ...] = ()
     typed: str = ""
     cut: bool = False
+    attached: tuple[Part, ...] = ()
 
 
 class SavedPlace(Struct, frozen=True):

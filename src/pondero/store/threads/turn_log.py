@@ -122,7 +122,8 @@ class TurnLog:
         earlier = [Message("user", (Text(words),)) for words in typed[:-1]]
         queue = (prompt for each in found for prompt in each.queue)
         cut = any(each.cut for each in found)
-        return Drafts((*queue, *earlier), typed[-1] if typed else "", cut)
+        attached = tuple(part for each in found for part in each.attached)
+        return Drafts((*queue, *earlier), typed[-1] if typed else "", cut, attached)
 
     def close(self) -> None:
         """Release the lock; what is left of this process can be recovered."""

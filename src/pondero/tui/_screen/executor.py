@@ -15,7 +15,7 @@ import msgspec
 from textual.app import SuspendNotSupported
 from textual.worker import WorkerError
 
-from ...canon import Json
+from ...canon import Json, Message, Text
 from ...cassettes import AsyncTap
 from ...client import attachment
 from ...errors import PonderoError, UnknownThread
@@ -321,13 +321,14 @@ class Executor:
         """
         asked = (*tab.state.queue, *map(DraftQuestion, ahead))
         queue = tuple(map(write_question, asked))
-        tab.session.writer.save_drafts(Drafts(queue, typed, cut))
+        tab.session.writer.save_drafts(Drafts(queue, typed, cut, tab.state.attached))
 
     def restore_drafts(self, tab: ConversationTab) -> None:
         """Put back what waited for this thread when its program ended."""
         drafts = tab.session.writer.take_drafts()
         queue = tuple(map(read_question, drafts.queue))
-        self._dispatch(actions.RestoredDrafts(queue, drafts.typed), tab)
+        attached = read_question(Message("user", (*drafts.attached, Text("")))).parts
+        self._dispatch(actions.RestoredDrafts(queue, drafts.typed, attached), tab)
 
     async def stop_all(self) -> set[ConversationTab]:
         """Stop every answer, wait until what came is written, and return the tabs that had one."""
