@@ -149,7 +149,7 @@ class Database:
             self._prepare()
 
     def _follow(self) -> None:
-        """Connect again if the file was deleted or replaced: nobody would find what is written."""
+        """Connect again if the file was deleted or replaced: what is written there is lost."""
         if self._file is None or self._closed or self._connection.in_transaction:
             return
         if _identify(self.path) != self._file:
