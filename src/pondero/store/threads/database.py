@@ -134,7 +134,7 @@ class Database:
         with _translate_errors(path):
             if read_only:
                 self._connection = _migrated_copy(connect_to_read(path), schema)
-                with _closed_on_error(self._connection):
+                with _close_on_error(self._connection):
                     self._check()
             else:
                 self._connect()
@@ -145,7 +145,7 @@ class Database:
             self.path, timeout=BUSY, isolation_level=None, check_same_thread=False
         )
         self._file = _identify(self.path)
-        with _closed_on_error(self._connection):
+        with _close_on_error(self._connection):
             self._prepare()
 
     def _follow(self) -> None:
@@ -351,7 +351,7 @@ def _migrated_copy(connection: sqlite3.Connection, schema: Schema) -> sqlite3.Co
 
 
 @contextmanager
-def _closed_on_error(connection: sqlite3.Connection) -> Iterator[None]:
+def _close_on_error(connection: sqlite3.Connection) -> Iterator[None]:
     try:
         yield
     except BaseException:
