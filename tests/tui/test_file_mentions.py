@@ -10,6 +10,7 @@ from tests.tui.stage import stage
 
 from pondero.canon import Image, Text
 from pondero.emulator import Emulator
+from pondero.store import Threads
 from pondero.tui import clipboard, file_mentions
 from pondero.tui.state import NoticeCell, UserCell
 
@@ -155,3 +156,42 @@ def test_any_words_can_be_looked_at_for_files(text):
     )
     for line in file_mentions.completions(text):
         assert line.startswith(text[: text.rfind("@")] if "@" in text else "/attach ")
+
+
+async def test_a_file_that_was_attached_is_there_after_a_kill(folder, tmp_path):
+    path = tmp_path / "threads.db"
+    with Threads.open(path) as threads:
+        async with stage(threads=threads) as chat:
+            await chat.say("/attach chart.png")
+            await attached(chat)
+            await chat.type("what does it show")
+            (picture,) = chat.app.state.attached
+            chat.app._save_drafts()  # as a timer does every two seconds
+    with Threads.open(path) as threads:
+        async with stage(threads=threads) as chat:
+            assert chat.app.prompt.text == "what does it show"
+            assert chat.app.state.attached == (picture,)
+
+
+async def test_a_file_for_the_next_prompt_stays_after_undo_and_in_a_thread_that_is_left(
+    folder, tmp_path
+):
+    with Threads.open(tmp_path / "threads.db") as threads:
+        async with stage(threads=threads) as chat:
+            await chat.say("say a")
+            await chat.say("/attach chart.png")
+            await attached(chat)
+            await chat.say("/undo")
+            assert len(chat.app.state.attached) == 1
+            await chat.press("ctrl+u")
+            await chat.say("say b")
+            home = chat.app.state.thread.id
+            await chat.say_until_held("What is 17 * 23?", pieces=40)
+            await chat.say("/attach chart.png")
+            await attached(chat)
+            await chat.say("/new")
+            chat.gate.hold_at = None
+            chat.gate.open()
+            await chat.say("say c")
+            await chat.say(f"/resume {home}")
+            assert len(chat.app.state.attached) == 1

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 from tests.tui.terminal import running
@@ -95,3 +96,49 @@ def test_ctrl_c_stops_the_answer_and_pressed_twice_leaves(environment):
         chat.until("Ctrl+C again")
         chat.press("\x03")
         assert chat.ended() == 0
+
+
+def drafts_of(environment) -> list[str]:
+    """Return the prompts that wait, of threads that have begun and of others."""
+    with Threads.open(f"{environment['PONDERO_DATA_DIR']}/threads.db") as threads:
+        threads.recover_turns()
+        waiting = [threads.take_drafts(each.id) for each in threads.list_drafts()]
+        waiting.append(threads.take_drafts(None))
+    return [message.text for drafts in waiting for message in drafts.queue]
+
+
+@pytest.mark.parametrize("name", ["SIGHUP", "SIGTERM", "SIGKILL"])
+def test_lines_typed_ahead_wait_in_the_thread_when_the_chat_ends(environment, name):
+    with running(*PLAIN, environment=environment) as chat:
+        chat.until("\n>")
+        chat.press("What is 17 * 23? [emulator: fault slow 0.4]\n")
+        chat.until("thinking...")
+        chat.press("typed ahead\n/help\n\nand more\n")
+        if name == "SIGKILL":
+            time.sleep(3)
+        else:
+            chat.until("and more")
+            time.sleep(0.2)
+        chat.signal(getattr(signal, name))
+        chat.ended()
+        assert "typed ahead" not in chat.text.partition("and more")[2]  # sent to nobody
+    assert drafts_of(environment) == ["typed ahead", "and more"]
+
+
+def test_a_line_that_was_typed_before_a_question_is_no_answer_to_it(environment, tmp_path):
+    tool = tmp_path / "weather.py"
+    tool.write_text(
+        "def get_weather(city: str) -> str:\n    'The weather in a city.'\n    return 'sun'\n"
+    )
+    arguments = (*PLAIN, "--tool", f"{tool}:get_weather")
+    lines = ("What is the weather in Bern?", "What is 2 * 3?", "once")
+    text = said(environment, *lines, arguments=arguments)
+    assert "says: sun" in text
+    assert text.index("says: sun") < text.index("2 * 3 = 6")
+    for question in ("/compare low,high What is 5 * 5?", "/thinking"):
+        assert "6 * 7 = 42" in said(environment, question, "What is 6 * 7?", "")
+
+
+def test_a_line_that_answers_nothing_waits_at_the_end_of_the_input(environment):
+    said(environment, "/compare low,high What is 5 * 5?", "What is 6 * 7?")
+    assert drafts_of(environment) == ["What is 6 * 7?"]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from copy import copy
 from decimal import Decimal
 
 from msgspec import Struct
@@ -21,6 +22,7 @@ from ..store import (
     as_number,
 )
 from .state import PAGE, Choice, SavedThread, ThreadMessage, UsageTally, actions, place_value
+from .waiting_turns import WaitingTurn, drop_numbers, rescue_turns
 
 _LISTED = 30
 _AROUND = 40
@@ -38,10 +40,24 @@ class SavedTurn(Struct, frozen=True):
     grown: bool = False
 
 
+class _Family:
+    """What the writers of one file share: those whose turns could not be written, and a count."""
+
+    def __init__(self) -> None:
+        self.late: list[ThreadWriter] = []
+        self.count = 1
+
+
 class ThreadWriter:
     """One conversation; without ``threads`` nothing is written, and ``why_unsaved`` may say why."""
 
-    def __init__(self, threads: Threads | None = None, *, unsaved: str | None = None) -> None:
+    def __init__(
+        self,
+        threads: Threads | None = None,
+        *,
+        unsaved: str | None = None,
+        family: _Family | None = None,
+    ) -> None:
         self.refusals: tuple[Rejection, ...] = ()
         self._threads = threads
         self._unsaved = unsaved
@@ -49,8 +65,11 @@ class ThreadWriter:
         self._before: tuple[str, int] | None = None  # a thread, and how many messages stay of it
         self._written = 0  # messages of this conversation that are in its thread
         self._messages: tuple[Message, ...] | None = ()
-        self._waiting: list[list[StoredMessage]] = []
-        self._drafted: tuple[str | None, Drafts] = (None, Drafts())
+        self._waiting: tuple[WaitingTurn, ...] = ()
+        self._family = family or _Family()
+        # where its drafts are until it is a thread
+        self._draft = f"+{self._family.count}" if family else ""
+        self._drafted: tuple[str, Drafts] = (self._draft, Drafts())
 
     @property
     def why_unsaved(self) -> str | None:
@@ -67,14 +86,24 @@ class ThreadWriter:
 
     def sibling(self) -> "ThreadWriter":
         """Return a writer of another conversation, in the same file."""
-        return ThreadWriter(self._threads, unsaved=self._unsaved)
+        self._family.count += 1
+        return ThreadWriter(self._threads, unsaved=self._unsaved, family=self._family)
 
-    def close(self) -> None:
-        """Save the turns that were cut off, and close the file."""
+    def close(self) -> tuple[str, ...]:
+        """Save what waits and what was cut off, and close the file.
+
+        What still cannot be saved is written to another file; the lines that it returns name it.
+        """
+        self._write_late()
         if self._threads is not None:
             with suppress(StoreError):
                 self._threads.recover_turns(own=True)
             self._threads.close()
+        return tuple(each.rescue() for each in self._family.late if each.why_unsaved)
+
+    def rescue(self) -> str:
+        """Write the turns that wait to a file of their own, and return a line about it."""
+        return rescue_turns(self._waiting, self._unsaved or "")
 
     def recover(self) -> tuple[SavedThread, ...]:
         """Save the turns that killed programs left; return the threads to be continued."""
@@ -98,14 +127,27 @@ class ThreadWriter:
         name: str = "",
     ) -> TurnJournal:
         """Keep a turn on disk from now on; with ``number``, one of a copy that begins there."""
+        if self._waiting:
+            self.write_waiting()
         stored = tuple(map(StoredMessage, question))
         turn = self._make_turn(stored, model=model, level_text=level_text, system=system)
         if number is not None:
             turn = replace(turn, thread=self._home, after=number, copy=True, name=name)
-        elif self._waiting:  # on disk they are one turn: what comes before it is not there yet
-            before = (each for waiting in self._waiting for each in waiting)
-            turn = replace(turn, messages=(*before, *stored))
-        return TurnJournal(self._threads, turn)
+            return TurnJournal(self._threads, turn)
+        # What could not be written yet is one turn with it, in place of rows of its own.
+        before = tuple(each for waiting in self._waiting for each in waiting.stored)
+        journal = TurnJournal(self._threads, turn, before)
+        if journal.number is not None:
+            self._waiting = tuple(map(self._without_row, self._waiting))
+        return journal
+
+    def _without_row(self, waiting: WaitingTurn) -> WaitingTurn:
+        if self._threads is None or waiting.number is None:
+            return waiting
+        with suppress(StoreError):
+            self._threads.discard_turn(waiting.number)
+            return waiting._replace(number=None)
+        return waiting
 
     def _make_turn(
         self,
@@ -127,6 +169,7 @@ class ThreadWriter:
             after=after,
             copy=copy,
             refusals=self.refusals,
+            draft=self._draft,
         )
 
     def add(
@@ -137,6 +180,7 @@ class ThreadWriter:
         level_text: str | None,
         system: str,
         journal: TurnJournal | None = None,
+        name: str = "",
     ) -> SavedTurn:
         """Add a turn to the conversation and write it; an empty turn changes nothing."""
         if not turn:
@@ -144,26 +188,43 @@ class ThreadWriter:
                 journal.discard()
             return SavedTurn(unsaved=self._unsaved if self._waiting else None)
         self._messages = (*self.messages, *(stored.message for stored in turn))
-        self._waiting.append(list(turn))
-        if self._threads is None:
-            return SavedTurn(unsaved=self._unsaved)
-        grown = False
+        number = None if journal is None else journal.number
+        waiting = WaitingTurn(tuple(turn), model, level_text, system, number, name)
+        self._waiting = (*self._waiting, waiting)
+        saved = self.write_waiting()
+        if saved.thread is not None:
+            self._write_late()
+        return saved
+
+    def _write_late(self) -> None:
+        for each in tuple(self._family.late):
+            each.write_waiting()
+
+    def write_waiting(self) -> SavedTurn:
+        """Write the turns that wait, as far as possible."""
+        grown, thread = False, None
         try:
-            while True:
-                stored = tuple(self._waiting[0])
-                made = self._make_turn(stored, model=model, level_text=level_text, system=system)
-                last = len(self._waiting) == 1
-                number = journal.number if journal is not None and last else None
-                place = self._threads.save_turn(made, number=number)
+            while self._waiting:
+                waiting = self._waiting[0]
+                made = self._make_turn(
+                    waiting.stored,
+                    model=waiting.model,
+                    level_text=waiting.level_text,
+                    system=waiting.system,
+                )
+                made = replace(made, name=waiting.name)
+                place = self._on_disk().save_turn(made, number=waiting.number)
                 self._id, self._before = place.thread.id, None
-                self._written = made.after + len(stored)
-                grown = grown or place.grown
-                self._waiting.pop(0)
-                if last:
-                    return SavedTurn(_make_saved(place.thread), grown=grown)
+                self._written = made.after + len(waiting.stored)
+                grown, thread = grown or place.grown, _make_saved(place.thread)
+                self._waiting = self._waiting[1:]
         except Exception as error:  # noqa: BLE001 - the answer was given, whatever this is
-            self._unsaved = str(error)
+            if self._threads is not None:
+                self._unsaved = str(error)
+            self._note_late()
             return SavedTurn(unsaved=self._unsaved, grown=grown)
+        self._note_late()
+        return SavedTurn(thread, grown=grown)
 
     def branch(
         self,
@@ -172,39 +233,54 @@ class ThreadWriter:
         *,
         model: str,
         level_text: str | None,
+        system: str,
         name: str,
         journal: TurnJournal | None = None,
     ) -> bool:
         """Keep a turn in a copy of the thread up to this message; return whether that was done."""
-        if self._threads is None or self._waiting or not turn:
-            if journal is not None and not turn:
+        if not turn:
+            if journal is not None:
                 journal.discard()
             return False
-        made = UnfinishedTurn(
-            model,
-            tuple(turn),
-            thinking=level_text,
-            thread=self._home,
-            after=number,
-            copy=True,
-            refusals=self.refusals,
-            name=name,
+        if self._waiting:
+            self.write_waiting()
+        made = copy(self)
+        made.fork_at(number)
+        saved = made.add(
+            turn, model=model, level_text=level_text, system=system, journal=journal, name=name
         )
-        self._threads.save_turn(made, number=None if journal is None else journal.number)
-        return True
+        return saved.thread is not None
+
+    def fork_at(self, count: int) -> None:
+        """Continue after ``count`` messages, in a copy of the thread in any case."""
+        self._waiting = drop_numbers(self._waiting)
+        self._cut(count)
+        if (home := self._home) is not None:
+            self._id, self._before = None, (home, self._written)
+
+    def _hand_over(self) -> None:
+        """Let another writer write what waits, before this one forgets it."""
+        if self._waiting and self.write_waiting().unsaved:
+            self._family.late.append(copy(self))
+            self._waiting = drop_numbers(self._waiting)
+
+    def _note_late(self) -> None:
+        late = [each for each in self._family.late if each is not self]
+        self._family.late = [*late, self] if self._waiting else late
 
     # -- what waits to be sent --------------------------------------------------------------------
 
     def save_drafts(self, drafts: Drafts) -> None:
         """Keep the prompts that wait, and the words in the input line."""
-        if self._threads is None or (self._home, drafts) == self._drafted:
+        place = self._home or self._draft
+        if self._threads is None or (place, drafts) == self._drafted:
             return
         with suppress(StoreError):
             before, _ = self._drafted
-            if before != self._home:
+            if before != place:
                 self._threads.save_drafts(before, Drafts())
-            self._threads.save_drafts(self._home, drafts)
-            self._drafted = (self._home, drafts)
+            self._threads.save_drafts(place, drafts)
+            self._drafted = (place, drafts)
 
     def take_drafts(self) -> Drafts:
         """Return what waited for this thread when its program ended."""
@@ -215,10 +291,18 @@ class ThreadWriter:
 
     def rewind(self, count: int) -> None:
         """Continue after ``count`` messages; the next turn begins a copy that ends there."""
-        written = len(self.messages) - sum(map(len, self._waiting))
+        if count < len(self.messages):
+            self._hand_over()
+        self._cut(count)
+        self._note_late()
+
+    def _cut(self, count: int) -> None:
+        waiting = sum(len(each.stored) for each in self._waiting)
+        written = len(self.messages) - waiting
         self._messages = self.messages[:count]
-        while self._waiting and written + sum(map(len, self._waiting)) > count:
-            self._waiting.pop()
+        while self._waiting and written + waiting > count:
+            waiting -= len(self._waiting[-1].stored)
+            self._waiting = self._waiting[:-1]
         if count < written and (home := self._home) is not None:
             self._id, self._before, self._written = None, (home, count), count
 
@@ -235,8 +319,10 @@ class ThreadWriter:
 
     def begin(self) -> None:
         """Begin another conversation; its first turn makes it a thread on disk."""
-        self._id, self._messages, self._waiting, self.refusals = None, (), [], ()
+        self._hand_over()
+        self._id, self._messages, self._waiting, self.refusals = None, (), (), ()
         self._before, self._written = None, 0
+        self._note_late()
 
     def exact(self, id: str) -> str:
         """Return the whole id of a thread: of the beginning of one, or "last"."""

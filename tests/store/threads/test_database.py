@@ -1,5 +1,6 @@
 """The file itself: its form, its rights, and what happens when it cannot be used."""
 
+import shutil
 import sqlite3
 import stat
 import subprocess
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 
 from pondero.canon import Message, Origin, Text, ToolCall
 from pondero.errors import StoreError
-from pondero.store import StoredMessage, Threads
+from pondero.store import StoredMessage, Threads, UnfinishedTurn
 from pondero.store.threads.database import _MIGRATIONS, VERSION
 
 HELLO = [StoredMessage(Message("user", (Text("hello"),)))]
@@ -184,3 +185,28 @@ def test_a_write_of_another_program_that_does_not_end_is_a_sentence(tmp_path, mo
         other.execute("ROLLBACK")
         other.close()
         threads.add(id, HELLO)
+
+
+def _turn(words):
+    return UnfinishedTurn("openai:gpt-5", (StoredMessage(Message("user", (Text(words),))),))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be deleted there")
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_file_that_is_deleted_while_it_is_open_begins_again(tmp_path, replaced):
+    folder = tmp_path / "data"
+    path = folder / "threads.db"
+    with Threads.open(path) as threads:
+        threads.save_turn(_turn("before"))
+        shutil.rmtree(folder)
+        if replaced:
+            with Threads.open(path) as other:
+                other.save_turn(_turn("another's"))
+        threads.begin_turn(_turn("later"))
+        with Threads.open(path) as other:
+            assert other.recover_turns() == ()  # its process lives
+        threads.recover_turns(own=True)
+    with Threads.open(path) as threads:
+        assert {each.title for each in threads.list()} == {"later"} | (
+            {"another's"} if replaced else set()
+        )

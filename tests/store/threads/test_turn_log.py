@@ -208,6 +208,39 @@ def test_drafts_of_a_thread_that_had_not_begun_go_to_the_thread_that_is_recovere
         assert threads.list_drafts() == ()
 
 
+def test_drafts_of_two_threads_that_had_not_begun_are_apart(path):
+    _killed(
+        path,
+        "threads.begin_turn(make_turn(draft='+2'))",
+        "threads.save_drafts('+2', Drafts(typed='of the turn'))",
+        "threads.save_drafts(None, Drafts(typed='of another'))",
+    )
+    with Threads.open(path) as threads:
+        (thread,) = threads.recover_turns()
+        assert threads.take_drafts(thread.id) == Drafts(typed="of the turn")
+        assert threads.take_drafts(None) == Drafts(typed="of another")
+
+
+def test_drafts_of_further_threads_that_had_not_begun_are_a_new_threads(path):
+    _killed(path, "threads.save_drafts('+2', Drafts(typed='half a sent'))")
+    with Threads.open(path) as threads:
+        assert threads.list_drafts() == ()
+        assert threads.take_drafts(None) == Drafts(typed="half a sent")
+
+
+def test_drafts_that_two_programs_take_at_once_are_taken_once(path, monkeypatch):
+    _killed(path, "threads.save_drafts(None, Drafts(typed='half a sent'))")
+    with Threads.open(path) as one, Threads.open(path) as other:
+        gone, taken = one._turns._is_gone, []
+        monkeypatch.setattr(
+            one._turns,
+            "_is_gone",
+            lambda owner: (taken.append(other.take_drafts(None)), gone(owner))[1],
+        )
+        assert one.take_drafts(None) == Drafts()
+        assert taken == [Drafts(typed="half a sent")]
+
+
 def test_a_turn_that_its_program_saves_meanwhile_is_not_saved_twice(path, monkeypatch):
     with Threads.open(path) as other:
         one = Threads.open(path)

@@ -11,7 +11,7 @@ import click
 
 from ...errors import MissingExtra, StoreError, UsageError
 from ...extras import install_hint
-from ..command import examples, parse_policy, policy_option
+from ..command import examples, parse_policy, policy_option, warn
 from ..start import Start, resolve_start
 from . import completion
 
@@ -138,7 +138,8 @@ def chat(
         theme = theme_of(os.environ, yours.theme)
         return run_chat(state, dial, session, tap=tap, clock=monotonic, first=first, theme=theme)
     finally:
-        writer.close()
+        for line in writer.close():
+            warn(line)
 
 
 def _check_terminal() -> None:

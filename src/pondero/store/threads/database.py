@@ -129,32 +129,49 @@ class Database:
         self._schema = schema
         self._alone = alone
         self._lock = RLock()
+        self._closed = False
+        self._file: tuple[int, int] | None = None
         with _translate_errors(path):
             if read_only:
                 self._connection = _migrated_copy(connect_to_read(path), schema)
-            else:
-                _create(path)
-                self._connection = sqlite3.connect(
-                    path, timeout=BUSY, isolation_level=None, check_same_thread=False
-                )
-            try:
-                if read_only:
+                with _close_on_error(self._connection):
                     self._check()
-                else:
-                    self._prepare()
+            else:
+                self._connect()
+
+    def _connect(self) -> None:
+        _create(self.path)
+        self._connection = sqlite3.connect(
+            self.path, timeout=BUSY, isolation_level=None, check_same_thread=False
+        )
+        self._file = _identify(self.path)
+        with _close_on_error(self._connection):
+            self._prepare()
+
+    def _follow(self) -> None:
+        """Connect again if the file was deleted or replaced: what is written there is lost."""
+        if self._file is None or self._closed or self._connection.in_transaction:
+            return
+        if _identify(self.path) != self._file:
+            before, file = self._connection, self._file
+            try:
+                self._connect()
             except BaseException:
-                self._connection.close()
+                self._connection, self._file = before, file
                 raise
+            before.close()
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""
         with self._lock, _translate_errors(self.path):
+            self._follow()
             return self._connection.execute(sql, values).fetchall()
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Run one transaction, committed whole or rolled back."""
         with self._lock, _translate_errors(self.path):
+            self._follow()
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self._connection
@@ -192,11 +209,14 @@ class Database:
 
     def aggregate(self, name: str, kind: type) -> None:
         """Register a class as an SQL aggregate function."""
-        self._connection.create_aggregate(name, 1, kind)
+        with self._lock, _translate_errors(self.path):
+            self._follow()
+            self._connection.create_aggregate(name, 1, kind)
 
     def close(self) -> None:
         """Close it; may be called twice."""
         with self._lock:
+            self._closed = True
             self._connection.close()
 
     def _prepare(self) -> None:
@@ -328,6 +348,23 @@ def _migrated_copy(connection: sqlite3.Connection, schema: Schema) -> sqlite3.Co
             copy.execute(step)
     copy.execute(f"PRAGMA user_version = {schema.version}")
     return copy
+
+
+@contextmanager
+def _close_on_error(connection: sqlite3.Connection) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _identify(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from ...canon import Json, Message, Usage
+from ...canon import Json, Message, Part, Usage
 from ...handoff import Rejection
 
 
@@ -54,7 +54,8 @@ class UnfinishedTurn(Struct, frozen=True, omit_defaults=True):
     """A turn that is to follow the first ``after`` messages of ``thread``; None begins a thread.
 
     ``copy``: it begins a copy of the thread in any case. ``messages``: what there is of the turn so
-    far, its question first. ``name`` is added to the title of a new thread.
+    far, its question first. ``name`` is added to the title of a new thread. ``draft``: where the
+    drafts of a thread are that has not begun.
     """
 
     model: str
@@ -66,17 +67,19 @@ class UnfinishedTurn(Struct, frozen=True, omit_defaults=True):
     copy: bool = False
     refusals: tuple[Rejection, ...] = ()
     name: str = ""
+    draft: str = ""
 
 
 class Drafts(Struct, frozen=True, omit_defaults=True):
     """What waits to be sent to a thread: a queue of prompts, and words in the input line.
 
-    ``cut``: its last answer was cut off by the end of the program.
+    ``cut``: its last answer was cut off by the end of the program. ``attached``: to the words.
     """
 
     queue: tuple[Message, ...] = ()
     typed: str = ""
     cut: bool = False
+    attached: tuple[Part, ...] = ()
 
 
 class SavedPlace(Struct, frozen=True):

@@ -286,7 +286,7 @@ class Threads:
                 continue
             found[thread.id] = thread
             if turn.thread is None:
-                self._turns.move_drafts(owner, thread.id)
+                self._turns.move_drafts(owner, turn.draft, thread.id)
         return tuple(found.values())
 
     def save_drafts(self, thread: str | None, drafts: Drafts) -> None:

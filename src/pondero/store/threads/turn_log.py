@@ -39,10 +39,10 @@ class TurnLog:
 
     def begin(self, turn: UnfinishedTurn) -> int:
         """Write a turn that begins, and return its number."""
-        owner = self._own()
         with self._database.transaction() as connection:
             cursor = connection.execute(
-                "INSERT INTO unfinished (owner, body) VALUES (?, ?)", (owner, encode_text(turn))
+                "INSERT INTO unfinished (owner, body) VALUES (?, ?)",
+                (self._own(), encode_text(turn)),
             )
             return int(cursor.lastrowid or 0)
 
@@ -72,9 +72,12 @@ class TurnLog:
     # -- prompts that were not sent ---------------------------------------------------------------
 
     def save_drafts(self, thread: str, drafts: Drafts) -> None:
-        """Write what waits for a thread, "" for one that has not begun; nothing removes it."""
-        owner = self._own()
+        """Write what waits for a thread; nothing removes it.
+
+        A thread that has not begun is "", and a process's further ones begin with a "+".
+        """
         with self._database.transaction() as connection:
+            owner = self._own()
             connection.execute("DELETE FROM drafts WHERE owner = ? AND thread = ?", (owner, thread))
             if drafts != Drafts():
                 connection.execute(
@@ -82,40 +85,45 @@ class TurnLog:
                     (owner, thread, encode_text(drafts)),
                 )
 
-    def move_drafts(self, owner: str, thread: str) -> None:
+    def move_drafts(self, owner: str, draft: str, thread: str) -> None:
         """Give what waits for a process's new thread to the thread that it became."""
         with self._database.transaction() as connection:
             connection.execute(
-                "UPDATE OR REPLACE drafts SET thread = ? WHERE owner = ? AND thread = ''",
-                (thread, owner),
+                "UPDATE OR REPLACE drafts SET thread = ? WHERE owner = ? AND thread = ?",
+                (thread, owner, draft),
             )
 
     def list_drafts(self) -> list[str]:
         """Return the threads for which something waits that no living process will send."""
         rows = self._database.rows(
-            "SELECT thread, owner FROM drafts WHERE thread != '' ORDER BY rowid DESC"
+            "SELECT thread, owner FROM drafts WHERE substr(thread, 1, 1) NOT IN ('', '+') "
+            "ORDER BY rowid DESC"
         )
         return list(dict.fromkeys(thread for thread, owner in rows if self._is_gone(owner)))
 
     def take_drafts(self, thread: str) -> Drafts:
         """Remove and return what waits for a thread, unless a program that lives will send it."""
         rows = self._database.rows(
-            "SELECT owner, body FROM drafts WHERE thread = ? ORDER BY rowid", (thread,)
+            "SELECT owner, thread FROM drafts WHERE thread = ? "
+            "OR (? = '' AND substr(thread, 1, 1) = '+') ORDER BY rowid",
+            (thread, thread),
         )
-        left = [(owner, body) for owner, body in rows if self._is_gone(owner)]
+        left = [row for row in rows if self._is_gone(row[0])]
         if not left:
             return Drafts()
+        found: list[Drafts] = []
         with self._database.transaction() as connection:
-            connection.executemany(
-                "DELETE FROM drafts WHERE owner = ? AND thread = ?",
-                [(owner, thread) for owner, _ in left],
-            )
-        found = [load_json(body, Drafts) for _, body in left]
+            for row in left:  # another program may have taken it meanwhile
+                here = "FROM drafts WHERE owner = ? AND thread = ?"
+                bodies = connection.execute(f"SELECT body {here}", row).fetchall()
+                connection.execute(f"DELETE {here}", row)
+                found += (load_json(body, Drafts) for (body,) in bodies)
         typed = [each.typed for each in found if each.typed]
         earlier = [Message("user", (Text(words),)) for words in typed[:-1]]
         queue = (prompt for each in found for prompt in each.queue)
         cut = any(each.cut for each in found)
-        return Drafts((*queue, *earlier), typed[-1] if typed else "", cut)
+        attached = tuple(part for each in found for part in each.attached)
+        return Drafts((*queue, *earlier), typed[-1] if typed else "", cut, attached)
 
     def close(self) -> None:
         """Release the lock; what is left of this process can be recovered."""
@@ -125,6 +133,8 @@ class TurnLog:
             self._owner = None
 
     def _own(self) -> str:
+        if self._owner is not None and not self._lock_file(self._owner).exists():
+            self.close()  # its folder was deleted: for others, this process would have ended
         if self._owner is None:
             owner = token_hex(8)
             self._lock.enter_context(hold_lock(self._lock_path(owner), "another program has it"))
@@ -145,20 +155,30 @@ class TurnLog:
     def _lock_path(self, owner: str) -> Path:
         return self._database.path.with_name(f"turn-{owner}")
 
+    def _lock_file(self, owner: str) -> Path:
+        return self._lock_path(owner).with_suffix(".lock")
+
     def _remove_lock(self, owner: str) -> None:
         with suppress(OSError):
-            self._lock_path(owner).with_suffix(".lock").unlink()
+            self._lock_file(owner).unlink()
 
 
 class TurnJournal:
     """Keeps one turn on disk while it runs; what fails here never stops the turn.
 
-    ``note`` returns at once: a thread of its own writes, at most once a second.
+    ``note`` returns at once: a thread of its own writes, at most once a second. ``before``: what
+    comes before the turn and is not on disk yet.
     """
 
-    def __init__(self, threads: "Threads | None", turn: UnfinishedTurn) -> None:
+    def __init__(
+        self,
+        threads: "Threads | None",
+        turn: UnfinishedTurn,
+        before: tuple[StoredMessage, ...] = (),
+    ) -> None:
         self.number: int | None = None
-        self._turn = turn
+        self._turn = turn = replace(turn, messages=(*before, *turn.messages))
+        self._before = before
         self._threads = threads
         self._news: Callable[[], Sequence[StoredMessage]] | None = None
         self._closed = Event()
@@ -199,7 +219,7 @@ class TurnJournal:
     def _update(self, news: Callable[[], Sequence[StoredMessage]]) -> None:
         # The turn goes on meanwhile: if it changes while it is read, the next writing has it all.
         with suppress(PonderoError, RuntimeError):
-            turn = replace(self._turn, messages=tuple(news()))
+            turn = replace(self._turn, messages=(*self._before, *news()))
             if self._threads is not None and self.number is not None:
                 self._threads.update_turn(self.number, turn)
 

@@ -116,8 +116,9 @@ class Tabs:
         return tuple(tab.thread for tab in self._open if tab.thread and tab.state.busy)
 
     def release(self, tab: ConversationTab) -> None:
-        """Close a hidden, idle tab that is saved or empty; queued words keep it open."""
-        done = not tab.state.occupied and (tab.is_written or not tab.state.count)
+        """Close a hidden, idle tab that is saved or empty; queued words and files keep it open."""
+        waits = tab.state.occupied or tab.state.attached
+        done = not waits and (tab.is_written or not tab.state.count)
         if tab is not self.active and done:
             self._open.remove(tab)
 

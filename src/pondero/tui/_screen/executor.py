@@ -15,7 +15,7 @@ import msgspec
 from textual.app import SuspendNotSupported
 from textual.worker import WorkerError
 
-from ...canon import Json
+from ...canon import Json, Message, Text
 from ...cassettes import AsyncTap
 from ...client import attachment
 from ...errors import PonderoError, UnknownThread
@@ -247,6 +247,7 @@ class Executor:
                 effect.number,
                 model=each.ask.model,
                 level_text=each.ask.level_text,
+                system=each.ask.system,
                 name=effect.names[column],
                 journal=each.journal,
             )
@@ -311,16 +312,23 @@ class Executor:
 
     # -- what waits to be sent --------------------------------------------------------------------
 
-    def save_drafts(self, tab: ConversationTab, typed: str, *, cut: bool = False) -> None:
-        """Keep the queue of a thread and the words in the input line, in case of a kill."""
-        queue = tuple(write_question(asked) for asked in tab.state.queue)
-        tab.session.writer.save_drafts(Drafts(queue, typed, cut))
+    def save_drafts(
+        self, tab: ConversationTab, typed: str, *, cut: bool = False, ahead: Iterable[str] = ()
+    ) -> None:
+        """Keep the queue of a thread and the words in the input line, in case of a kill.
+
+        ``ahead``: further prompts of the queue.
+        """
+        asked = (*tab.state.queue, *map(DraftQuestion, ahead))
+        queue = tuple(map(write_question, asked))
+        tab.session.writer.save_drafts(Drafts(queue, typed, cut, tab.state.attached))
 
     def restore_drafts(self, tab: ConversationTab) -> None:
         """Put back what waited for this thread when its program ended."""
         drafts = tab.session.writer.take_drafts()
         queue = tuple(map(read_question, drafts.queue))
-        self._dispatch(actions.RestoredDrafts(queue, drafts.typed), tab)
+        attached = read_question(Message("user", (*drafts.attached, Text("")))).parts
+        self._dispatch(actions.RestoredDrafts(queue, drafts.typed, attached), tab)
 
     async def stop_all(self) -> set[ConversationTab]:
         """Stop every answer, wait until what came is written, and return the tabs that had one."""

@@ -7,7 +7,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Collection, Coroutine, Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
 from math import ceil
 from threading import Thread
@@ -38,12 +38,16 @@ from ..state import (
 from .conversation import ConversationTab, Tabs
 from .ending import EndingSignals
 from .executor import Executor
+from .typed_lines import TypedLines
 
 _FRAME = 0.1
 """Seconds between two looks at what has arrived."""
 _ROUND = 10
 """Seconds between two lines that count a wait down."""
-_WORDS: dict[str, Word] = {"o": "once", "once": "once", "a": "always", "always": "always"}
+_TYPED_EVERY = 2.0
+"""Seconds between two writings of the lines that were typed ahead."""
+_YES: dict[str, Word] = {"o": "once", "once": "once", "a": "always", "always": "always"}
+_NO = ("", "n", "no", "none")
 
 
 class Job:
@@ -84,31 +88,59 @@ class PlainChat:
         self._printed: dict[int, str] = {}
         self._options: tuple[Choice, ...] = ()
         self._asked: object = None
+        self._lines = TypedLines()
+        self._leaving = asyncio.Event()
         self._free = asyncio.Event()
         self._code: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
-    async def run(self, first: tuple[Action, ...], lines: "asyncio.Queue[str | None]") -> int:
+    async def run(self, first: tuple[Action, ...], lines: TypedLines) -> int:
         """Talk until the user leaves or the input ends; return the exit code."""
+        self._lines = lines
         for action in first:
             self.dispatch(action)
         self._executor.restore_drafts(self._tabs.active)
-        reading = asyncio.ensure_future(self._read(lines))
+        tasks = [asyncio.ensure_future(work) for work in (self._read(), self._keep_typed())]
         while not self._code.done():
             await asyncio.wait((self._code,), timeout=_FRAME)
             for tab in self._tabs:
                 for action in tab.take_arrivals(self._clock):
                     self.dispatch(action, tab)
-        reading.cancel()
+        for task in tasks:
+            task.cancel()
         return self._code.result()
 
-    async def _read(self, lines: "asyncio.Queue[str | None]") -> None:
+    async def _read(self) -> None:
         self._prompt()
-        while (line := await lines.get()) is not None:
-            if not self._answer(line.strip()):
-                self.dispatch(actions.Submitted(line, self._clock()))
+        while True:
+            await self._lines.wait()
+            if self._leaving.is_set() or (line := self._lines.take()) is None:
+                break
+            self._take_line(line)
             await self._free.wait()
+            if self._leaving.is_set():
+                return
+            if not self._is_asking:
+                self._lines.release()
             self._prompt()
-        self.leave()
+        if not self._leaving.is_set():
+            self.leave()
+
+    def _take_line(self, line: str) -> None:
+        if not self._is_asking:
+            self.dispatch(actions.Submitted(line, self._clock()))
+        elif not self._answer(line.strip()):  # typed before the question came
+            self._say(f"no answer to this; it is sent afterwards: {line}")
+            self._lines.hold(line)
+
+    async def _keep_typed(self) -> None:
+        while True:
+            await asyncio.sleep(_TYPED_EVERY)
+            self._save_drafts()
+
+    def _save_drafts(self, cut: Collection[ConversationTab] = ()) -> None:
+        for tab in self._tabs:
+            ahead = self._lines.prompts if tab is self._tabs.active else ()
+            self._executor.save_drafts(tab, "", cut=tab in cut, ahead=ahead)
 
     # -- what the executor may do -----------------------------------------------------------------
 
@@ -177,12 +209,12 @@ class PlainChat:
 
     def leave(self, code: int = 0) -> None:
         """Stop what runs, save it, and leave."""
+        self._leaving.set()
         self.run_worker(self._leave(code))
 
     async def _leave(self, code: int) -> None:
         stopped = await self._executor.stop_all()
-        for tab in self._tabs:
-            self._executor.save_drafts(tab, "", cut=bool(code) and tab in stopped)
+        self._save_drafts(stopped if code else ())
         if not self._code.done():
             self._code.set_result(code)
 
@@ -201,35 +233,47 @@ class PlainChat:
     def _state(self) -> ChatState:
         return self._tabs.active.state
 
+    @property
+    def _is_asking(self) -> bool:
+        state = self._state
+        compared = state.comparing is not None and not state.comparing.live
+        return bool(state.proposals) or state.choosing is not None or compared
+
     def _answer(self, line: str) -> bool:
-        """Take a line as the answer to a question; return whether there was one."""
+        """Take a line as the answer to a question; return whether it is one."""
         state = self._state
         if state.proposals:
-            word = _WORDS.get(line.lower(), "no")
-            self.dispatch(actions.ApprovalDecided(state.proposals[0].id, word))
-        elif state.choosing is not None:
-            self._answer_choice(line)
-        elif state.comparing is not None and not state.comparing.live:
-            self._answer_comparison(line, len(state.comparing.columns))
-        else:
-            return False
-        return True
+            word: Word | None = "no" if line.lower() in _NO else _YES.get(line.lower())
+            if word is not None:
+                self.dispatch(actions.ApprovalDecided(state.proposals[0].id, word))
+            return word is not None
+        if state.choosing is not None:
+            return self._answer_choice(line)
+        return self._answer_comparison(
+            line, len(state.comparing.columns if state.comparing else ())
+        )
 
-    def _answer_choice(self, line: str) -> None:
+    def _answer_choice(self, line: str) -> bool:
         choosing = self._state.choosing
         if line.isdecimal() and 1 <= int(line) <= len(self._options):
             self.dispatch(actions.ItemPicked(self._options[int(line) - 1].value))
         elif line and choosing is not None and choosing.what == "model":
             self._offer(self._tabs.active.session.find_models(line)[:20])
-        else:
+        elif line.isdecimal() or line.lower() in _NO:
             self.dispatch(actions.Dismissed())
+        else:
+            return False
+        return True
 
-    def _answer_comparison(self, line: str, count: int) -> None:
+    def _answer_comparison(self, line: str, count: int) -> bool:
         keep = line.isdecimal() and 1 <= int(line) <= count
+        if not (keep or line.isdecimal() or line.lower() in _NO):
+            return False
         if keep and self._state.comparing is not None:
             step = int(line) - 1 - self._state.comparing.at
             self.dispatch(actions.ColumnMoved(step))
         self.dispatch(actions.ComparisonClosing(keep=keep))
+        return True
 
     def _offer(self, choices: tuple[Choice, ...]) -> None:
         self._options = choices
@@ -327,7 +371,7 @@ def run_plain_chat(
     """Talk line by line until the user leaves, and return the exit code."""
 
     async def talk() -> int:
-        lines: asyncio.Queue[str | None] = asyncio.Queue()
+        lines = TypedLines()
         chat = PlainChat(state, dial, session, tap=tap, clock=clock, write=_write_out)
         loop = asyncio.get_running_loop()
         Thread(target=_read_lines, args=(loop, lines), daemon=True).start()
@@ -350,15 +394,15 @@ def _write_out(text: str) -> None:
         sys.stdout.flush()
 
 
-def _read_lines(loop: asyncio.AbstractEventLoop, lines: "asyncio.Queue[str | None]") -> None:
+def _read_lines(loop: asyncio.AbstractEventLoop, lines: TypedLines) -> None:
     """Read standard input; not by its file object, whose lock would hold up the end."""
     rest = b""
     with suppress(OSError, RuntimeError):  # the terminal, or the loop, is gone
         while came := os.read(0, 65536):
             *whole, rest = (rest + came).split(b"\n")
             for line in whole:
-                loop.call_soon_threadsafe(lines.put_nowait, line.decode("utf-8", "replace"))
+                loop.call_soon_threadsafe(lines.put, line.decode("utf-8", "replace"))
     with suppress(RuntimeError):
         if rest:
-            loop.call_soon_threadsafe(lines.put_nowait, rest.decode("utf-8", "replace"))
-        loop.call_soon_threadsafe(lines.put_nowait, None)
+            loop.call_soon_threadsafe(lines.put, rest.decode("utf-8", "replace"))
+        loop.call_soon_threadsafe(lines.put, None)

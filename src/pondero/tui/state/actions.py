@@ -157,10 +157,14 @@ class TurnEnded(Action, frozen=True, kw_only=True):
 
 
 class RestoredDrafts(Action, frozen=True):
-    """What waited for this thread when its program ended: a queue, and words that were typed."""
+    """What waited for this thread when its program ended: a queue, and words that were typed.
+
+    ``attached``: to these words.
+    """
 
     queue: tuple[DraftQuestion, ...] = ()
     typed: str = ""
+    attached: tuple[Text | Image | Blob, ...] = ()
 
 
 class WordsReturned(Action, frozen=True):

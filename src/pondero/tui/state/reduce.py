@@ -104,9 +104,9 @@ def _on_words_returned(
 def _on_drafts_restored(
     state: ChatState, action: actions.RestoredDrafts, _dial: DialView
 ) -> Transition:
-    if not action.queue and not action.typed:
-        return state, ()
-    after = state.but(queue=(*action.queue, *state.queue))
+    after = state.but(
+        queue=(*action.queue, *state.queue), attached=(*action.attached, *state.attached)
+    )
     if action.queue:
         count = len(action.queue)
         what = "prompts were" if count > 1 else "prompt was"

@@ -55,7 +55,8 @@ def take_back(
 ) -> Transition:
     """Take a turn back; its words go to the input line, and what was attached stays attached."""
     after = state.rewind(number).but(
-        attached=asked.parts, hint=f"{hint}; /resume has the thread as it was"
+        attached=(*asked.parts, *state.attached),
+        hint=f"{hint}; /resume has the thread as it was",
     )
     return after, (effects.Rewind(number), effects.RestoreInput(asked.words, selected))
 
