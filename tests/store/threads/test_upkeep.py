@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+from contextlib import closing
 from time import time
 
 import pytest
@@ -186,6 +187,24 @@ def test_an_index_is_made_in_short_transactions_and_tells_how_far_it_is(threads,
     threads.find("word7", progress=lambda *far: told.append(far))
     assert told == []
     assert _BATCH > 4
+
+
+def test_another_program_writes_between_the_transactions_of_an_index(threads, monkeypatch):
+    monkeypatch.setattr("pondero.store.threads.search._BATCH", 4)
+    begin(threads, *(asked(f"word{number}") for number in range(10)))
+    paused = []
+
+    def write_elsewhere(seconds):
+        with closing(sqlite3.connect(threads.path, timeout=0, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+        paused.append(seconds)
+
+    monkeypatch.setattr("pondero.store.threads.search.sleep", write_elsewhere)
+    assert len(threads.find("word7")) == 1
+    assert len(paused) == 2
+    assert min(paused) > 0.1  # how long SQLite may wait before it looks for the lock again
+    threads.find("word7")
+    assert len(paused) == 2
 
 
 def test_messages_of_an_older_version_are_found_by_all_their_words(tmp_path):
