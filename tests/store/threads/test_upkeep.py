@@ -381,6 +381,22 @@ def test_offline_answers_of_the_first_version_are_not_counted_as_use(tmp_path):
         assert {(row.offline, row.replies) for row in threads.stats()} == {(True, 2), (False, 1)}
 
 
+def test_a_sum_of_the_first_versions_emulator_without_thinking_is_marked_too(tmp_path):
+    kept = [
+        answered(Text("17 * 23 = 391"), seconds=0.1),
+        answered(Text("17 * 23 = 391"), seconds=2.5),
+        answered(Text("17 * 23 = 391 eggs"), seconds=0.1),
+        answered(Text("391"), seconds=0.1),
+    ]
+    path = tmp_path / "threads.db"
+    with Threads.open(path) as threads:
+        id = begin(threads, *kept)
+        threads._database.rows("PRAGMA user_version = 6")
+    with Threads.open(path) as threads:
+        marks = [each.offline for each in threads.load_messages(id)]
+    assert marks == [True, False, False, False]
+
+
 def test_a_database_that_cannot_be_reached_at_all_is_an_error(tmp_path, read_only):
     read_only()
     with pytest.raises(StoreError, match="cannot be written"):
