@@ -80,7 +80,7 @@ class _Names(Struct, frozen=True):
     epilog=examples(
         "pondero stats",
         "pondero stats --days 7 --by level",
-        "pondero stats --only gateway --by key    usage by client; --by group: by its group",
+        "pondero stats --only gateway --by key    by client; --by group: by its group",
         "pondero stats --svg thinking.svg",
         "pondero stats --json | jq '.rows[] | {model, thinking}'",
     )
