@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
+
 from tests.gateway.admin.console_browser import CHROMIUM, NEEDS_CHROMIUM
 
 ROOT = Path(__file__).parents[1]

@@ -59,7 +59,7 @@ class AskStart(Struct, frozen=True):
     thread: Thread | None = None
     messages: tuple[Message, ...] = ()
     last_prompt: int | None = None
-    chosen: UsualModel | None = None  # nobody named it; to be said once there is a question
+    chosen: UsualModel | None = None  # if none was named; said once there is a question
 
     @property
     def name(self) -> str:
@@ -131,8 +131,10 @@ def start_thread(
         _warn_of_model_name(words)
     if model is None and _seems_model(words):
         model, rest = words[0], words[1:]
-    chosen = choose_by_key(offline=offline) if model is None else None
-    model = chosen.model if chosen is not None else model
+    chosen = None
+    if model is None:
+        chosen = choose_by_key(offline=offline)
+        model = chosen.model
     start = resolve_start(model, template=template, settings=settings)
     return AskStart(start.model, start.thinking, chosen=chosen), rest
 

@@ -1,7 +1,7 @@
 """Texts made safe to draw: control characters are visible, and HTML is text."""
 
 from itertools import zip_longest
-from typing import Any, ClassVar
+from typing import Any
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
@@ -48,10 +48,9 @@ class _FittedTable(MarkdownTable):
 
 
 class _Document(Markdown):
-    BLOCKS: ClassVar[dict[str, type[MarkdownBlock]]] = {
-        **Markdown.BLOCKS,
-        "table_open": _FittedTable,
-    }
+    def get_block_class(self, block_name: str) -> type[MarkdownBlock]:
+        """Return the class of a block by the parser's name for it."""
+        return _FittedTable if block_name == "table_open" else super().get_block_class(block_name)
 
 
 def is_safe_text(drawn: Markdown, text: str) -> bool:
