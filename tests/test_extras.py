@@ -12,7 +12,8 @@ from pondero.extras import install_hint
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-FOLDER = {"url": "file:///home/ada/pondero", "dir_info": {"editable": True}}
+FOLDER = {"url": "file:///home/ada/pondero", "dir_info": {}}
+IN_PLACE = {"url": "file:///home/ada/my%20pondero", "dir_info": {"editable": True}}
 REPOSITORY = {
     "url": "https://example.org/pondero.git",
     "vcs_info": {"vcs": "git", "commit_id": "abc123", "requested_revision": "main"},
@@ -40,6 +41,16 @@ class Installed:
             {"direct_url.json": json.dumps(FOLDER), "INSTALLER": "uv"},
             "/home/ada/.venv",
             "uv pip install 'pondero[tui] @ file:///home/ada/pondero'",
+        ),
+        (
+            {"direct_url.json": json.dumps(IN_PLACE), "INSTALLER": "uv"},
+            "/home/ada/.venv",
+            "uv pip install -e '/home/ada/my pondero[tui]'",
+        ),
+        (
+            {"direct_url.json": json.dumps(IN_PLACE), "INSTALLER": "pip\n"},
+            "/home/ada/.venv",
+            "pip install -e '/home/ada/my pondero[tui]'",
         ),
         (
             {"direct_url.json": json.dumps(REPOSITORY), "INSTALLER": "uv"},

@@ -18,7 +18,9 @@ def install_hint(extra: str) -> str:
     >>> install_hint("tui")
     "pip install 'pondero[tui] @ file:///home/ada/pondero'"
     """
-    source = _find_source()
+    source, editable = _find_source()
+    if editable:  # stays so: a changed file is used at once
+        return f"{_find_installer()} -e '{source}[{extra}]'"
     return f"{_find_installer()} 'pondero[{extra}]{f' @ {source}' if source else ''}'"
 
 
@@ -30,16 +32,23 @@ def _find_installer() -> str:
     return "uv pip install" if _read("INSTALLER").strip() == "uv" else "pip install"
 
 
-def _find_source() -> str:
-    """Return where pondero was installed from: a folder, an archive, a repository; "" an index."""
+def _find_source() -> tuple[str, bool]:
+    """Return where pondero was installed from, and whether it is a folder that is used in place.
+
+    It is a folder, an archive or a repository; "" for an index.
+    """
     from json import loads  # noqa: PLC0415 - only for an error
+    from urllib.parse import urlsplit  # noqa: PLC0415
+    from urllib.request import url2pathname  # noqa: PLC0415
 
     try:
         found = loads(_read("direct_url.json") or "{}")
-        url, vcs = found.get("url", ""), found.get("vcs_info")
-        return f"{vcs['vcs']}+{url}@{vcs['commit_id']}" if vcs else str(url)
+        url, vcs = str(found.get("url", "")), found.get("vcs_info")
+        if found.get("dir_info", {}).get("editable"):
+            return url2pathname(urlsplit(url).path), True
+        return (f"{vcs['vcs']}+{url}@{vcs['commit_id']}" if vcs else url), False
     except (ValueError, KeyError, TypeError, AttributeError):
-        return ""
+        return "", False
 
 
 def _read(name: str) -> str:

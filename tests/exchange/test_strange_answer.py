@@ -160,6 +160,20 @@ def test_an_address_with_nothing_behind_it_says_what_to_check(status, where):
     assert (where or "") in note
 
 
+@pytest.mark.parametrize("body", [b'{"error":"Not Found"}', b'{"detail":"Not Found"}'])
+def test_a_web_server_that_says_not_found_in_json_is_an_address_with_nothing(body):
+    head = ResponseHead(404, {"content-type": "application/json"})
+    error, url = fail("openai_responses", (head, [body]), stream=True)
+    assert [note.startswith(f"{url} answered HTTP 404") for note in error.__notes__] == [True]
+
+
+def test_a_service_that_lacks_the_model_is_at_the_right_address():
+    said = b'{"error":{"message":"The model `x` does not exist","code":"model_not_found"}}'
+    head = ResponseHead(404, {"content-type": "application/json"})
+    error, _ = fail("openai_responses", (head, [said]), stream=True)
+    assert not hasattr(error, "__notes__")
+
+
 def test_a_key_in_the_body_or_the_address_is_not_shown():
     key = "sk-test-0123456789-secret"
     said = ResponseHead(200, {"content-type": "text/plain"}), [f"hello {key}".encode()]

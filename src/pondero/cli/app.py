@@ -14,8 +14,8 @@ import click
 
 from .. import __version__
 from ..errors import MissingKey, PonderoError, Unreachable
-from .command import CommandGroup, closest_first, code_of, examples
-from .output.echo import echo
+from .command import NARROW_HELP, CommandGroup, closest_first, code_of, examples
+from .output.echo import echo, narrow
 
 _COMMANDS = {
     "ask": ".ask.ask",
@@ -111,6 +111,12 @@ def _take_every_character(stream: TextIOWrapper) -> None:
         stream.reconfigure(errors="replace")
 
 
+def _help_width() -> int | None:
+    """Return the width of help on a terminal that is narrower than click allows for, else None."""
+    columns = narrow()
+    return None if columns is None or columns > NARROW_HELP else columns - 2
+
+
 def run(arguments: list[str]) -> int:
     """Return the exit code of one call; errors are one line on stderr."""
     if "_PONDERO_COMPLETE" in os.environ:
@@ -118,11 +124,17 @@ def run(arguments: list[str]) -> int:
     warnings.showwarning = _print_warning  # type: ignore[assignment]  # it is called by position
     try:
         plain = False if os.environ.get("NO_COLOR") or _is_dumb() else None
-        return int(app.main(arguments, "pondero", standalone_mode=False, color=plain) or 0)
+        width = _help_width() if {"-h", "--help"} & {*arguments} else None
+        made = app.main(
+            arguments, "pondero", standalone_mode=False, color=plain, terminal_width=width
+        )
+        return int(made or 0)
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.ClickException as error:
         text = StringIO()
+        if isinstance(error, click.UsageError) and error.ctx is not None:
+            error.ctx.terminal_width = _help_width()
         closest_first(error).show(text)
         echo(_without_secrets(text.getvalue()), err=True, nl=False)
         return error.exit_code

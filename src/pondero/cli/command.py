@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., object])
 
 _COLUMN = 26  # the width of the options' column: the same in every section
+_INDENT = 4  # on a narrow terminal, where the text stands below the option
+NARROW_HELP = 52  # columns of the narrowest terminal that click itself fits help to
 _WHOLE = 1_000  # characters: more than any first sentence has
 
 
@@ -90,8 +92,9 @@ class Sections(click.Command):
         for heading, names in self.sections.items():
             with formatter.section(heading):
                 listed = (*names, *(rest if heading == last else ()))
-                rows = [(f"{records[name][0]:<{_COLUMN}}", records[name][1]) for name in listed]
-                formatter.write_dl(rows, col_max=_COLUMN)
+                column = _INDENT if formatter.width < NARROW_HELP - 2 else _COLUMN
+                rows = [(f"{records[name][0]:<{column}}", records[name][1]) for name in listed]
+                formatter.write_dl(rows, col_max=column)
 
 
 def examples(*lines: str) -> str:

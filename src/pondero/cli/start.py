@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from ..canon import Json
 from ..catalog import ShortName, describe_meaning
-from ..client import find_usual_model, load_catalog
+from ..client import UsualModel, find_usual_model, load_catalog
+from ..errors import UnknownModel
 from ..store import Settings, Template, load_settings
 from ..thinking import LEVELS
 from .output.echo import say
@@ -38,6 +39,8 @@ def resolve_start(
     Without these it is the template's, then the user's own.
     """
     model, level_text = load_catalog().apart(named)
+    if named == settings.model:
+        _check_own(model, settings)
     kept = None if template is None else template.thinking
     return Start(model, settings.level(thinking, level_text, kept))
 
@@ -46,6 +49,16 @@ def default_model(template: Template | None, settings: Settings) -> str | None:
     """Return the model where none is named: the template's, else the user's own."""
     kept = None if template is None else template.model
     return settings.model if kept is None else kept
+
+
+def _check_own(model: str, settings: Settings) -> None:
+    """Raise UnknownModel for the user's own model, and say where it is set."""
+    try:
+        load_catalog().entry(model)
+    except UnknownModel as error:
+        in_variable = settings.model != settings.values.get("model")
+        error.add_note(f"{'PONDERO_MODEL' if in_variable else 'config.toml'} names it")
+        raise
 
 
 def resolve_starts(
@@ -62,7 +75,7 @@ def resolve_starts(
     settings = load_settings()
     if not names:
         how = f"Name one, as in '{example}' {_NAME_ONE}"
-        names = (default_model(template, settings) or choose_by_key(how),)
+        names = (default_model(template, settings) or say_chosen(choose_by_key(how)).model,)
     _check_no_level_alone(names)
     return [
         resolve_start(name, thinking=thinking, template=template, settings=settings)
@@ -83,12 +96,17 @@ def _check_no_level_alone(names: tuple[str, ...]) -> None:
             raise click.UsageError(f"{name!r} is a level; write it after a slash: {model}/{name}")
 
 
-def choose_by_key(how: str = _HOW_TO_ASK, *, offline: bool = False) -> str:
-    """Return the model for the key that is present, and say so; raise UsageError without one."""
+def choose_by_key(how: str = _HOW_TO_ASK, *, offline: bool = False) -> UsualModel:
+    """Return the model for the key that is present; raise UsageError without one."""
     usual = find_usual_model(offline=offline)
     if usual is None:
         raise click.UsageError(f"{NO_MODEL}. {how}")
+    return usual
+
+
+def say_chosen(usual: UsualModel) -> UsualModel:
+    """Say which model was chosen, and why."""
     say(
         f"model: {usual.model} ({usual.why}); -m names another, 'pondero config set model' sets one"
     )
-    return usual.model
+    return usual

@@ -39,6 +39,7 @@ from ..errors import (
     CassetteError,
     Malformed,
     PonderoError,
+    ServiceError,
     Truncated,
     Unreachable,
     WireError,
@@ -257,7 +258,7 @@ class _Attempt:
         if not 200 <= head.status < 300:
             body = yield from _read_body(_MAX_ERROR)
             error = self._wire.error(head, body)
-            if head.status in _ELSEWHERE and parse_json_or_none(body) is None:
+            if head.status in _ELSEWHERE and _has_no_reason(error, body):
                 error.add_note(describe_redirect(self._exchange, head))
             raise error
         if self._taken_up is not None:
@@ -396,6 +397,13 @@ _SEEN = frozenset((ToolDelta, PartEnd, Finished))
 
 
 _ELSEWHERE = (301, 302, 303, 307, 308, 404, 405)  # nothing is at this address
+_BARE = ("not found", "404 page not found", "method not allowed")  # as web servers word it
+
+
+def _has_no_reason(error: ServiceError, body: bytes) -> bool:
+    """Return whether an error is a web server's, not one of an API that looked for a model."""
+    return parse_json_or_none(body) is None or error.message.strip(" .").lower() in _BARE
+
 
 _MAX_ERROR = 1024 * 1024  # bytes of an error body to read: the message is at its start
 

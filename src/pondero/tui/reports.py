@@ -94,10 +94,15 @@ def describe_error(error: PonderoError) -> actions.LinesReported:
 def redact_ended(ended: actions.TurnEnded) -> actions.TurnEnded:
     """Return the end of a turn with no key in its error: services repeat what they were sent."""
     error = ended.error
-    if error is None or redact_secrets(str(error)) == str(error):
+    if error is None:
+        return ended
+    notes = tuple(getattr(error, "__notes__", ()))
+    if all(redact_secrets(text) == text for text in (str(error), *notes)):
         return ended
     clean: PonderoError = error.__class__.__new__(error.__class__)
     clean.args = (redact_secrets(str(error)),)
+    for note in notes:
+        clean.add_note(redact_secrets(note))
     return msgspec.structs.replace(ended, error=clean)
 
 

@@ -160,7 +160,7 @@ def test_a_disk_that_is_full_behind_the_answer_is_one_line(ask, monkeypatch):
 
     monkeypatch.setattr("pondero.cli.ask.writers.TerminalWriter.write", full)
     code, _, err = ask("--offline", "claude-opus-5", SUM)
-    assert (code, err) == (1, "pondero: [Errno 28] No space left on device\n")
+    assert (code, err) == (1, "pondero: No space left on device\n")
 
 
 def test_a_policy_system_prompt_and_cap_go_along(ask):
@@ -179,7 +179,7 @@ def test_files_are_asked_about(ask, tmp_path):
     assert "391" in ask("--offline", "gpt-5.1/low", "-f", str(text))[1]
     assert ask("--offline", "gpt-5.1/low", "-f", str(picture), "What is 5 * 5?")[0] == 0
     code, _, err = ask("--offline", "gpt-5.1/low", "-f", str(odd), "x")
-    assert (code, "is unknown" in err) == (2, True)
+    assert (code, "is unknown; a file name with a suffix such as .pdf says it" in err) == (2, True)
 
 
 def test_without_a_key_it_says_which_variable_and_that_offline_works(ask):
@@ -192,6 +192,28 @@ def test_without_a_key_it_says_which_variable_and_that_offline_works(ask):
 def test_without_a_question_it_is_a_usage_error(ask):
     code, _, err = ask("--offline", "gpt-5.1/low")
     assert (code, "no question" in err) == (2, True)
+
+
+def test_without_a_question_no_model_is_chosen_first(ask):
+    code, _, err = ask("--offline")
+    assert (code, "no question" in err, "model:" in err) == (2, True, False)
+    assert "model: " in ask("--offline", SUM)[2]
+
+
+@pytest.mark.parametrize("command", [("ask", "--offline", SUM), ("plan",), ("chat", "--plain")])
+def test_a_misspelt_model_of_the_user_is_said_to_be_set(call, data_dir, monkeypatch, command):
+    monkeypatch.setenv("PONDERO_MODEL", "claud-opus-5/low")
+    code, _, err = call(*command)
+    assert (code, "(PONDERO_MODEL names it)" in err) == (2, True)
+    assert call("ask", "--offline", "opus", SUM)[0] == 0
+
+
+def test_a_misspelt_model_of_the_settings_is_said_to_be_there(
+    call, data_dir, monkeypatch, tmp_path
+):
+    monkeypatch.setenv("PONDERO_CONFIG_DIR", str(tmp_path))
+    (tmp_path / "config.toml").write_text('model = "claud-opus-5"\n')
+    assert "(config.toml names it)" in call("ask", "--offline", SUM)[2]
 
 
 def test_a_cassette_is_recorded_and_played(ask, tmp_path, monkeypatch):
@@ -221,7 +243,7 @@ def test_offline_takes_any_model_name(ask, model):
 def test_what_is_no_text_is_not_sent(monkeypatch, capsys, data):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
     assert run(["ask", "--offline", "claude-opus-5", SUM]) == 2
-    assert "no text" in capsys.readouterr().err
+    assert "is not text" in capsys.readouterr().err
 
 
 def test_nothing_to_read_from_is_nothing_piped_in(monkeypatch, capsys):

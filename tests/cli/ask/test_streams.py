@@ -45,6 +45,22 @@ def test_a_loop_keeps_its_lines_without_standard_input(environment):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a shell of Unix")
+def test_a_loop_over_a_file_is_told_that_its_lines_were_read(environment, tmp_path):
+    (tmp_path / "lines").write_text("one\ntwo\nthree\n")
+    loop = f'while read -r line; do $PONDERO ask --offline {{}} opus "{SUM}"; done < lines'
+    told = "2 lines of standard input went into the question; --no-stdin leaves them alone\n"
+    assert told in shell(loop.format(""), environment, cwd=tmp_path).stderr
+    assert (
+        "standard input" not in shell(loop.format("--no-stdin"), environment, cwd=tmp_path).stderr
+    )
+    for fed in (
+        f'cat lines | $PONDERO ask --offline opus "{SUM}"',
+        "$PONDERO ask --offline opus < lines",
+    ):
+        assert "standard input" not in shell(fed, environment, cwd=tmp_path).stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell of Unix")
 def test_a_wait_for_standard_input_is_told(environment):
     made = shell(f'sleep 4 | $PONDERO ask --offline opus "{SUM}"', environment)
     assert made.stdout == "17 * 23 = 391\n"

@@ -88,6 +88,26 @@ def test_thinking_is_broken_between_words(service, environment, columns):
     assert lines[-1] == "391"
 
 
+def test_the_figures_of_an_answer_are_broken_between_words(service, environment):
+    seen = asked("claude-opus-5/low", SUM, "--usage", environment=environment, columns=40)
+    rows = [row.rstrip() for row in seen.text.splitlines()]
+    figures = " ".join(rows[rows.index("17 * 23 = 391") + 1 :])
+    assert re.search(r"\d+ in, \d+ thinking, \d+ out tokens · .* · as planned", figures)
+    assert max(map(len, rows)) < 40  # a word that is cut in two fills the row
+
+
+@pytest.mark.parametrize("wrong", [("--help",), ("--nosuch",)])
+def test_help_and_usage_fit_a_narrow_terminal(environment, wrong):
+    with running("ask", *wrong, environment=environment, columns=40, lines=300) as made:
+        made.ended()
+    rows = [row.rstrip() for row in made.text.partition("Examples:")[0].splitlines()]
+    usage = rows[: rows.index("")]
+    assert "[MODEL[/LEVEL]]" in " ".join(usage).split()
+    assert max(map(len, usage)) < 40
+    if wrong == ("--help",):
+        assert max(map(len, rows)) < 40
+
+
 def test_thinking_in_a_pipe_is_one_line(service, environment):
     service.expect(ScriptedTurn(thinking=WORDS, text="391"))
     program = [sys.executable, "-c", "from pondero.cli import main; main()", "ask", "--thinking"]

@@ -25,6 +25,18 @@ def test_nobody_who_does_not_trace_imports_the_tracing():
     assert run.stdout.split() == ["False"] * 5
 
 
+def test_a_key_that_was_given_as_a_models_name_is_not_logged(caplog, monkeypatch):
+    key = "mistralSecretKey0123456789abcd"
+    monkeypatch.setenv("MISTRAL_API_KEY", key)
+    client = pondero.Client(
+        transport=Emulator(faults=[529], any_model=True), retry=Retry(waits=False)
+    )
+    with caplog.at_level("DEBUG", logger="pondero"):
+        client.ask(f"claude-{key}", QUESTION)
+    assert "claude-REDACTED" in caplog.text
+    assert key not in caplog.text
+
+
 @pytest.mark.parametrize("fault", [529, "429 2.5", "refused", "cut 1"])
 def test_every_retry_is_a_line_of_the_log(caplog, fault):
     key = "sk-test-0123456789-secret"

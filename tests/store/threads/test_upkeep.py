@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+from contextlib import closing
 from time import time
 
 import pytest
@@ -188,6 +189,24 @@ def test_an_index_is_made_in_short_transactions_and_tells_how_far_it_is(threads,
     assert _BATCH > 4
 
 
+def test_another_program_writes_between_the_transactions_of_an_index(threads, monkeypatch):
+    monkeypatch.setattr("pondero.store.threads.search._BATCH", 4)
+    begin(threads, *(asked(f"word{number}") for number in range(10)))
+    paused = []
+
+    def write_elsewhere(seconds):
+        with closing(sqlite3.connect(threads.path, timeout=0, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+        paused.append(seconds)
+
+    monkeypatch.setattr("pondero.store.threads.search.sleep", write_elsewhere)
+    assert len(threads.find("word7")) == 1
+    assert len(paused) == 2
+    assert min(paused) > 0.1  # how long SQLite may wait before it looks for the lock again
+    threads.find("word7")
+    assert len(paused) == 2
+
+
 def test_messages_of_an_older_version_are_found_by_all_their_words(tmp_path):
     path = tmp_path / "threads.db"
     with Threads.open(path) as threads:
@@ -360,6 +379,22 @@ def test_offline_answers_of_the_first_version_are_not_counted_as_use(tmp_path):
             None,
         ]
         assert {(row.offline, row.replies) for row in threads.stats()} == {(True, 2), (False, 1)}
+
+
+def test_a_sum_of_the_first_versions_emulator_without_thinking_is_marked_too(tmp_path):
+    kept = [
+        answered(Text("17 * 23 = 391"), seconds=0.1),
+        answered(Text("17 * 23 = 391"), seconds=2.5),
+        answered(Text("17 * 23 = 391 eggs"), seconds=0.1),
+        answered(Text("391"), seconds=0.1),
+    ]
+    path = tmp_path / "threads.db"
+    with Threads.open(path) as threads:
+        id = begin(threads, *kept)
+        threads._database.rows("PRAGMA user_version = 6")
+    with Threads.open(path) as threads:
+        marks = [each.offline for each in threads.load_messages(id)]
+    assert marks == [True, False, False, False]
 
 
 def test_a_database_that_cannot_be_reached_at_all_is_an_error(tmp_path, read_only):

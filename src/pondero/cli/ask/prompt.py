@@ -1,5 +1,6 @@
 """The question of an ``ask``: its words, what is piped in, what is attached, and its settings."""
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,8 +37,11 @@ class AskPrompt(Struct, frozen=True, kw_only=True):
 def question_of(words: tuple[str, ...], given: AskOptions, template: Template | None) -> AskPrompt:
     """Return the question; raise click's UsageError if there is none."""
     attachments = tuple(_read_attachment(each) for each in (*given.files, *given.attached))
+    in_loop = _is_begun_file()
     piped = _read_stdin(wanted=STDIN not in given.attached and not given.no_stdin)
     said = " ".join(words) if words != (STDIN,) else ""
+    if piped and said:
+        _tell_of_both(piped, in_loop=in_loop)
     texts, system = [text for text in (piped, said) if text], given.system
     if template is not None:
         prompt, framed = template.fill(dict(given.variables), "\n\n".join(texts))
@@ -87,6 +91,26 @@ def _read_stdin(*, wanted: bool) -> str:
     if text is None:
         raise click.UsageError("standard input is not text; attach a picture or a PDF with -a -")
     return text.strip()
+
+
+def _tell_of_both(piped: str, *, in_loop: bool) -> None:
+    """Say on stderr that standard input was read as well: to a person, or in a loop over a file.
+
+    A program that pipes something in on purpose hears nothing.
+    """
+    if not in_loop and (sys.stderr is None or not sys.stderr.isatty()):
+        return
+    count = len(piped.splitlines())
+    lines = "a line" if count == 1 else f"{count:,} lines"
+    say(f"{lines} of standard input went into the question; --no-stdin leaves them alone")
+
+
+def _is_begun_file() -> bool:
+    """Return whether stdin is a file that is read already, as in a 'while read' loop."""
+    try:
+        return sys.stdin is not None and os.lseek(sys.stdin.fileno(), 0, os.SEEK_CUR) > 0
+    except (OSError, ValueError):  # a pipe, a terminal, or no file at all
+        return False
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from ...client import (
     Client,
     Turn,
     TurnRecorder,
+    UsualModel,
     count_prompt_tokens,
     load_catalog,
 )
@@ -58,6 +59,7 @@ class AskStart(Struct, frozen=True):
     thread: Thread | None = None
     messages: tuple[Message, ...] = ()
     last_prompt: int | None = None
+    chosen: UsualModel | None = None  # if none was named; said once there is a question
 
     @property
     def name(self) -> str:
@@ -129,10 +131,12 @@ def start_thread(
         _warn_of_model_name(words)
     if model is None and _seems_model(words):
         model, rest = words[0], words[1:]
+    chosen = None
     if model is None:
-        model = choose_by_key(offline=offline)
+        chosen = choose_by_key(offline=offline)
+        model = chosen.model
     start = resolve_start(model, template=template, settings=settings)
-    return AskStart(start.model, start.thinking), rest
+    return AskStart(start.model, start.thinking, chosen=chosen), rest
 
 
 def _seems_model(words: tuple[str, ...]) -> bool:

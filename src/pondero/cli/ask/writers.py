@@ -155,7 +155,7 @@ class TerminalWriter:
             for remark in remarks(answer.reply):
                 say(remark)
         if self._usage:
-            echo(style_text(answer.figures(), dim=True), err=True)
+            say(answer.figures(), dim=True)
 
     def _stop_counting(self) -> None:
         if self._counter is not None:

@@ -41,14 +41,14 @@ def has_styles(*, on_screen: bool) -> bool:
     return on_screen if (said := _color_setting()) is None else said
 
 
-def say(text: str) -> None:
-    """Print a remark on stderr; on a terminal no word of it is cut in two."""
+def say(text: str, **style: Any) -> None:
+    """Print a remark on stderr, yellow by default; on a terminal no word of it is cut in two."""
     if sys.stderr is not None and sys.stderr.isatty():
         import shutil
         from textwrap import fill
 
         text = fill(text, shutil.get_terminal_size().columns or USUAL_WIDTH, break_on_hyphens=False)
-    echo(style_text(text, fg="yellow"), err=True)
+    echo(style_text(text, **(style or {"fg": "yellow"})), err=True)
 
 
 def narrow() -> int | None:

@@ -144,8 +144,8 @@ def _part(data: bytes, name: str | None, media_type: str | None) -> Attachment:
     kind = kind or named
     if kind is None:
         message = (
-            f"the type of {label} is unknown; "
-            "set it with pondero.attachment(source, media_type=...)"
+            f"the type of {label} is unknown; a file name with a suffix such as .pdf says it, "
+            "and in Python pondero.attachment(source, media_type=...)"
         )
         raise BadParameter(message)
     if kind.startswith("text/") and (text := decode_text(data)) is not None:

@@ -70,7 +70,18 @@ def _logger() -> Any:
 
     logger = logging.getLogger("pondero")
     logger.addHandler(logging.NullHandler())  # no lines on stderr unless logging is configured
+    logger.addFilter(_redact)
     return logger
+
+
+def _redact(record: Any) -> bool:
+    """Take keys out of a line: a user may have given one as a model's name."""
+    from ...store import redact_secrets  # noqa: PLC0415 - only for those who log
+
+    line = record.getMessage()
+    if (clean := redact_secrets(line)) != line:
+        record.msg, record.args = clean, ()
+    return True
 
 
 def describe_outcome(reply: Reply | None, error: BaseException | None) -> str:

@@ -103,6 +103,9 @@ _MIGRATIONS: tuple[tuple[str, ...], ...] = (
                 OR (coalesce(seconds, 0) < 0.5
                     AND json_extract(body, '$.message.parts[0].type') = 'thinking'
                     AND json_extract(body, '$.message.parts[0].text') LIKE 'The question is "%')
+                OR (coalesce(seconds, 0) < 0.5  -- a sum, of a model that did not think
+                    AND words GLOB '[0-9]* [-+*/] [0-9]* = *[0-9]'
+                    AND words NOT GLOB '*[a-zA-Z]*')
             )""",
         "DROP TABLE IF EXISTS search",
     ),

@@ -6,6 +6,7 @@ other programs can write in between.
 
 from collections.abc import Callable
 from sqlite3 import Connection
+from time import sleep
 from typing import Any
 
 from ...errors import StoreError
@@ -20,7 +21,8 @@ _MAKE = (
     "CREATE VIRTUAL TABLE IF NOT EXISTS search USING fts5"
     "(words, content='kept', content_rowid='row', tokenize='trigram')"
 )
-_BATCH = 2_000  # messages that are indexed in one transaction
+_BATCH = 1_000  # messages that are indexed in one transaction
+_PAUSE = 0.11  # seconds between two; SQLite looks for a free lock at least every 0.1 seconds
 _NEXT = (
     "SELECT row, body, words FROM kept "
     "WHERE row > (SELECT coalesce(max(id), 0) FROM search_docsize) ORDER BY row LIMIT ?"
@@ -97,7 +99,7 @@ class SearchIndex:
                 with self._database.transaction() as connection:
                     connection.execute(_MAKE)
             while self._index_batch():
-                pass
+                sleep(_PAUSE)  # without it, another program that writes waits for many batches
         except StoreError:  # SQLite lacks FTS5, or the file is read-only
             return False
         return True

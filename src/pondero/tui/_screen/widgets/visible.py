@@ -1,15 +1,20 @@
 """Texts made safe to draw: control characters are visible, and HTML is text."""
 
+from itertools import zip_longest
 from typing import Any
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
+from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Markdown
+from textual.widgets._markdown import MarkdownTable
 from textual.widgets.markdown import MarkdownBlock
 
 from ....canon import escape_controls
+
+_CELL_SIDES = 3  # columns: a space at each side of a cell, and a line
 
 
 def content(text: str, style: str = "") -> Content:
@@ -19,7 +24,33 @@ def content(text: str, style: str = "") -> Content:
 
 def document() -> Markdown:
     """Return an empty Markdown document; what is appended to it is made visible before."""
-    return Markdown(parser_factory=make_parser, open_links=False)
+    return _Document(parser_factory=make_parser, open_links=False)
+
+
+class _FittedTable(MarkdownTable):
+    """A table that is no wider than its words; Textual stretches it to the whole width."""
+
+    def compose(self) -> ComposeResult:
+        """Draw it as Textual does, at its own width."""
+        yield from super().compose()
+        self._fit()
+
+    async def _update_from_block(self, block: MarkdownBlock) -> None:
+        await super()._update_from_block(block)
+        self._fit()
+
+    def _fit(self) -> None:
+        columns = zip_longest(self._headers, *self._rows)
+        widths = [
+            max((cell.cell_length for cell in column if cell), default=0) for column in columns
+        ]
+        self.styles.max_width = sum(widths) + len(widths) * _CELL_SIDES + 1
+
+
+class _Document(Markdown):
+    def get_block_class(self, block_name: str) -> type[MarkdownBlock]:
+        """Return the class of a block by the parser's name for it."""
+        return _FittedTable if block_name == "table_open" else super().get_block_class(block_name)
 
 
 def is_safe_text(drawn: Markdown, text: str) -> bool:

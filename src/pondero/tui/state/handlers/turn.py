@@ -354,10 +354,16 @@ _WAYS: tuple[tuple[type[PonderoError], str], ...] = (
 )
 
 
+_NAMED_BY_NOTES = (errors.NotFound, errors.BadRequest)  # a note says which address has nothing
+
+
 def describe_trouble(error: PonderoError) -> tuple[str, ...]:
     """Return what went wrong and what the user can do about it, a line each."""
     said = " ".join(str(error).split()) or type(error).__name__
     status = getattr(error, "status", None)  # an error without its keys, see reports, has none
     kind = f" ({status})" if status else ""
+    notes = tuple(f"  → {note}" for note in getattr(error, "__notes__", ()))
+    if notes and isinstance(error, _NAMED_BY_NOTES):
+        return (f"✗ {said}{kind}", *notes)
     way = next((way for kind, way in _WAYS if isinstance(error, kind)), "/help shows what there is")
-    return (f"✗ {said}{kind}", f"  → {way}")
+    return (f"✗ {said}{kind}", *notes, f"  → {way}")
