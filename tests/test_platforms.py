@@ -110,7 +110,7 @@ def test_a_terminal_without_term_is_one_on_windows_only(monkeypatch, system, fit
 def test_several_workers_are_refused_in_words_where_there_is_no_fork(monkeypatch):
     monkeypatch.delattr(os, "fork", raising=False)
     with pytest.raises(BadParameter, match="fork"):
-        Workers(2, lambda *, changed: None, lambda _: None, patience=1)
+        Workers(2, lambda: None, lambda _: None, lambda: None, patience=1)
 
 
 def test_files_have_the_same_line_ends_everywhere(tmp_path, monkeypatch):
