@@ -173,25 +173,11 @@ async def test_a_file_that_was_attached_is_there_after_a_kill(folder, tmp_path):
             assert chat.app.state.attached == (picture,)
 
 
-async def test_a_file_for_the_next_prompt_stays_after_undo_and_in_a_thread_that_is_left(
-    folder, tmp_path
-):
+async def test_a_file_for_the_next_prompt_stays_after_undo(folder, tmp_path):
     with Threads.open(tmp_path / "threads.db") as threads:
         async with stage(threads=threads) as chat:
             await chat.say("say a")
             await chat.say("/attach chart.png")
             await attached(chat)
             await chat.say("/undo")
-            assert len(chat.app.state.attached) == 1
-            await chat.press("ctrl+u")
-            await chat.say("say b")
-            home = chat.app.state.thread.id
-            await chat.say_until_held("What is 17 * 23?", pieces=40)
-            await chat.say("/attach chart.png")
-            await attached(chat)
-            await chat.say("/new")
-            chat.gate.hold_at = None
-            chat.gate.open()
-            await chat.say("say c")
-            await chat.say(f"/resume {home}")
             assert len(chat.app.state.attached) == 1
