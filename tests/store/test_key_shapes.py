@@ -13,7 +13,8 @@ ORDINARY = [
     "pnd_short is a prefix; hf_hub_download and r8_ are words; xai-responses",
     "commit 0f3b1c2d4e5f60718293a4b5c6d7e8f901234567, uuid 123e4567-e89b-12d3-a456-426614174000",
     "eyJhbGciOiJIUzI1NiJ9 alone, npm_config_registry, glpat- and the bearer of news",
-    "task-admin-interface-of-version-20251115, disk-or-tape-archive2, mask-ant-colony-optimization1",
+    "task-" + "admin-interface-of-version-20251115, disk-or-tape-archive2",
+    "mask-" + "ant-colony-optimization1",
     "https://host/AIzawa, path/to/npm_config_cache_directory_of_the_user_0123456789",
     "iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4//8/w38GIAXDIBKE0DHxgljNBAAO",
 ]

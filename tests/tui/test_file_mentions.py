@@ -181,3 +181,21 @@ async def test_a_file_for_the_next_prompt_stays_after_undo(folder, tmp_path):
             await attached(chat)
             await chat.say("/undo")
             assert len(chat.app.state.attached) == 1
+
+
+async def test_a_file_for_the_next_prompt_stays_in_a_thread_that_is_left(folder, tmp_path):
+    with Threads.open(tmp_path / "threads.db") as threads:
+        async with stage(threads=threads) as chat:
+            await chat.say("say a")
+            home = chat.app.state.thread.id
+            await chat.say_until_held("What is 17 * 23?", pieces=40)
+            for line in ("/attach chart.png", "/new"):  # the answer is held: nothing gets quiet
+                await chat.paste(line)
+                await chat.press_without_waiting("enter")
+                if line != "/new":
+                    await attached(chat)
+            chat.gate.hold_at = None
+            chat.gate.open()
+            await chat.say("say c")
+            await chat.say(f"/resume {home}")
+            assert len(chat.app.state.attached) == 1

@@ -7,7 +7,7 @@ longer than all else, so the answers for its known turns and long fields are rem
 
 import re
 from collections.abc import Callable, Mapping
-from typing import SupportsIndex
+from functools import lru_cache
 
 from msgspec import DecodeError, Raw, Struct
 from msgspec.structs import replace
@@ -26,7 +26,6 @@ _LONG = 1_024  # bytes of a field that is remembered
 _BEGINS = 32  # bytes by which a field is found in its body
 # A mark without punctuation is never partly in one value of JSON and partly in another.
 _MARK = re.compile(rb'[\w"\\-]+')
-_KNOWN_MARKS: dict[bytes, bool] = {}
 SHORT_BODY = 4_096
 """Bytes of a request that is read sooner than looked up."""
 
@@ -55,7 +54,7 @@ class SplitBody(bytes):
     new_turns: SearchedText
     rest: SearchedText
 
-    def __contains__(self, mark: SupportsIndex | object) -> bool:
+    def __contains__(self, mark: object) -> bool:
         """Return whether a mark is in the body."""
         if not isinstance(mark, bytes) or not _is_mark(mark):
             return super().__contains__(mark)  # type: ignore[operator]
@@ -71,13 +70,9 @@ class SplitBody(bytes):
         return self.begun.read.turns.contains(mark) or self.new_turns.contains(mark)
 
 
+@lru_cache(maxsize=1_024)
 def _is_mark(mark: bytes) -> bool:
-    known = _KNOWN_MARKS.get(mark)
-    if known is None:
-        known = _MARK.fullmatch(mark) is not None
-        if len(_KNOWN_MARKS) < 1_024:
-            _KNOWN_MARKS[mark] = known
-    return known
+    return _MARK.fullmatch(mark) is not None
 
 
 def read_fields(body: bytes) -> Mapping[str, Raw]:

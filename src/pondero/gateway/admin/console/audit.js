@@ -1,7 +1,7 @@
 // The audit page: who changed what, newest first, with a filter and pages.
 
 import { ask, download } from "./api.js";
-import { el, fullTime, shortTime } from "./elements.js";
+import { attempt, el, fullTime, shortTime } from "./elements.js";
 
 const form = document.getElementById("audit-filters");
 const list = document.getElementById("entries");
@@ -108,17 +108,6 @@ async function changed() {
   history.replaceState(null, "", `#audit${query.size ? `?${query}` : ""}`);
   places = [];
   await attempt(load);
-}
-
-async function attempt(act) {
-  const trouble = document.getElementById("trouble");
-  try {
-    await act();
-    trouble.hidden = true;
-  } catch (error) {
-    trouble.textContent = error.message;
-    trouble.hidden = false;
-  }
 }
 
 for (const [action, [, words]] of Object.entries(ACTIONS)) form.elements.action.append(el("option", { value: action }, words));
