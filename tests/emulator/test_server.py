@@ -2,12 +2,14 @@
 
 import builtins
 import json
+import re
 
 import httpx2
 import pytest
 
 from pondero.emulator import Emulator, Fault, address, bind, run_emulator_in_thread
 from pondero.errors import BadParameter, MissingExtra
+from pondero.extras import install_hint
 
 KEY = {"x-api-key": "k", "anthropic-version": "2023-06-01"}
 BODY = {
@@ -216,7 +218,7 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch):
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", missing)
-    with pytest.raises(MissingExtra, match=r"uvicorn; pip install 'pondero\[server\]"):
+    with pytest.raises(MissingExtra, match=re.escape(f"uvicorn; {install_hint('server')}")):
         bind("127.0.0.1", 0)
 
 

@@ -23,6 +23,7 @@ from pondero.client.tools.tools import make_unique_names
 from pondero.dialects import NAMES
 from pondero.emulator import Emulator, ScriptedCall, ScriptedTurn
 from pondero.errors import BadConfig, BadParameter, MissingExtra, Timeout, Unreachable
+from pondero.extras import install_hint
 from pondero.store import ToolServer, check_config, resolve_tool_server
 
 PROGRAM = str(Path(__file__).parents[1] / "mcp_server.py")
@@ -293,7 +294,7 @@ def test_a_server_that_does_not_start_is_told_before_anything_is_sent(shell, giv
 
 def test_without_the_package_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "mcp", None)
-    with pytest.raises(MissingExtra, match=r"pondero\[mcp\]"):
+    with pytest.raises(MissingExtra, match=re.escape(install_hint("mcp"))):
         chat_with([], mcp=[STDIO]).list_tools()
 
 

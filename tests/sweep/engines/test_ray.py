@@ -6,6 +6,7 @@ A cluster takes ten seconds to start and a gibibyte of memory, so one test asks 
 import asyncio
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -21,6 +22,7 @@ from tests.sweep.runs import begun
 
 from pondero.emulator import Emulator, ErrorProneResponder, Fault, run_emulator_in_thread
 from pondero.errors import MissingExtra, UsageError
+from pondero.extras import install_hint
 from pondero.sweep.engines.live import LiveEngine
 from pondero.sweep.grading.judges import make_judge
 from pondero.sweep.run.runner import Runner
@@ -377,7 +379,7 @@ def test_without_ray_it_says_what_to_install(monkeypatch):
     from pondero.sweep.engines import ray as ray_engine
 
     monkeypatch.setattr(ray_engine, "find_spec", lambda _name: None)
-    with pytest.raises(MissingExtra, match=r"pip install 'pondero\[ray\]"):
+    with pytest.raises(MissingExtra, match=re.escape(install_hint("ray"))):
         make_engine(spec_of(models="claude-opus-5", engine="ray"))
     monkeypatch.setattr(sys, "version_info", (3, 14, 0))
     with pytest.raises(MissingExtra, match=r"none for Python 3\.14"):
