@@ -78,7 +78,8 @@ class RequestRecord:
     def settle(self) -> Figures:
         """Settle the reservation once the last call of a service is complete; return its figures.
 
-        A shared state then gets the use together with the answer's entries in the cache.
+        A shared state then gets the use together with the answer's entries in the cache. If this
+        process is killed before ``finish``, the budget is exact and the ledger has an estimate.
         """
         if self._figures is None:
             self._figures = self.meter.find_figures()
