@@ -62,7 +62,8 @@ def open_observers(server: ServerConfig, alerts: AlertsConfig | None = None) -> 
             metrics.lost_records = lambda: ledger.lost
             ledger.notice_killed = metrics.note
             open_.callback(ledger.close)
-            told.insert(0, ledger.note)
+            # After the metrics: killed in between, they count a request twice rather than never.
+            told.insert(1, ledger.note)
         webhook = None
         if alerts is not None and alerts.webhook is not None:
             secret = read_webhook_secret(alerts.secret) if alerts.secret is not None else None
