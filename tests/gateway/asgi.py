@@ -1,6 +1,7 @@
 """Calls the gateway's application in process, without a socket."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -14,8 +15,8 @@ class Came(NamedTuple):
     body: bytes
 
 
-async def came(app: App, http: HttpRequest) -> Came:
-    """Return the whole answer to a request."""
+async def came(app: App, http: HttpRequest, on_start: Callable[[], None] | None = None) -> Came:
+    """Return the whole answer to a request; ``on_start`` is called as it begins."""
     parts = urlsplit(http.url)
     sent: list[Any] = []
     gone = asyncio.Event()
@@ -28,6 +29,8 @@ async def came(app: App, http: HttpRequest) -> Came:
         return {"type": "http.disconnect"}
 
     async def send(message):
+        if on_start is not None and not sent:
+            on_start()
         sent.append(message)
 
     scope = {

@@ -56,6 +56,7 @@ class Gate:
 
     def __init__(self, emulator: Emulator | None = None, **server: Any) -> None:
         self.seen: list[Receipt] = []
+        self.seen_first: list[Receipt] = []  # when the last answer began
         config = GatewayConfig(ServerConfig(**server), ROUTES, keys=KEYS)
         transport = emulator or Emulator()
         self.context = GatewayContext(config, transport, observers=(self.seen.append,))
@@ -68,7 +69,11 @@ class Gate:
     ) -> int:
         data = body if isinstance(body, bytes) else json.dumps(body).encode() if body else b""
         sent = {"x-api-key": key, **{k.replace("_", "-"): v for k, v in headers.items()}}
-        return (await came(self.app, HttpRequest(method, f"http://x{path}", sent, data))).status
+        http = HttpRequest(method, f"http://x{path}", sent, data)
+        return (await came(self.app, http, self._note_start)).status
+
+    def _note_start(self) -> None:
+        self.seen_first = list(self.seen)
 
 
 def changed(**fields: object) -> dict[str, object]:
@@ -173,6 +178,8 @@ def test_every_request_has_one_record_with_its_reason(name):
     (record,) = gate.seen
     assert (record.status, record.key) == (status, key)
     assert record.end == ("done" if status == 200 else "refused")
+    if status != 200:  # a process that is killed right after its answer leaves the record
+        assert gate.seen_first == [record]
     assert (record.reason or "").startswith(reason)
     assert len(record.reason.splitlines()) == 1
     line = format_line(record)

@@ -30,11 +30,11 @@ class RequestRecord:
         self.meter.begun = self._note_try
         self._admission: Admission | None = None
         self._figures: Figures | None = None
-        self._is_dropped = False
+        self._is_done = False
 
     def drop(self) -> None:
         """Record nothing: a rejection by the key is recorded elsewhere."""
-        self._is_dropped = True
+        self._is_done = True
 
     def admit(self, admission: Admission) -> None:
         """Keep the reservation, until ``finish`` settles it."""
@@ -88,9 +88,10 @@ class RequestRecord:
         return self._figures
 
     def finish(self) -> None:
-        """Give the receipt to the observers, and settle its reservation with the same figures."""
+        """Give the receipt to the observers, once; settle its reservation with these figures."""
         self.meter.begun = None  # which would keep this record, and with it the request
-        if not self._is_dropped:
+        if not self._is_done:
+            self._is_done = True
             self._gateway.notify_observers(self._make_receipt(self._facts, self.settle()))
 
     def _make_receipt(self, facts: dict[str, Json], figures: Figures) -> Receipt:

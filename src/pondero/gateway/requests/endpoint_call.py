@@ -63,6 +63,8 @@ async def answer_endpoint(
         record.note(status=response.status, end=end, reason=_describe(error))
         if writer.begun:
             raise ClientLeft from error  # nothing can be said any more: the connection ends
+        record.note(units=call.meter.units)
+        record.finish()  # first: this process may be killed as soon as the client has its answer
         await call.write(name_request(response, service, arrival.id))
     except ClientLeft:
         record.note(status=_LEFT, end="left", reason="the client left")

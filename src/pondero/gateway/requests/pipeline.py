@@ -229,6 +229,7 @@ async def _write_rejection(
     with suppress(RecursionError):  # JSON that is nested too deeply has no name to read
         record.requested_model = record.requested_model or service.requested_model(call.http) or ""
     record.note(status=response.status, end="refused", reason=describe_reason(error))
+    record.finish()  # first: this process may be killed as soon as the client has its answer
     await writer.whole(response)
 
 
@@ -243,6 +244,7 @@ async def _write_failure(
     call = routed.call
     response = write_error(error, call.client_dialect, routed.service, entry, id=call.id)
     record.note(status=response.status, end="failed", reason=describe_reason(error))
+    record.finish()
     if not writer.begun:
         await writer.whole(add_response_headers(response, {HEADER: call.id}))
         return

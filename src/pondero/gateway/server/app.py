@@ -192,9 +192,9 @@ class App:
                 with suppress(SharedStateLost):  # then nothing else is answered without a key
                     if not await self.gateway.keys.all():
                         check_site(head.headers, self.gateway.config)
-                await self._answer_unread(arrival, found)
                 if found is _UPGRADE:
                     self.rejections.note(arrival.id, arrival.address, found.status, "WebSocket")
+                await self._answer_unread(arrival, found)
             else:
                 await self._answer_with_key(arrival, find_dialect(path))
         except AccessDenied as denied:
@@ -319,12 +319,15 @@ class App:
                 found = await answer_models(gateway, http, requester.key)
             found = found or write_not_found(http)
             _note_response(record, found, what)
-            named = name_request(found, service, arrival.id) if found.status >= 400 else found
+            if found.status >= 400:
+                found = name_request(found, service, arrival.id)
+                record.finish()
             if not writer.ended:
-                await writer.whole(named)
+                await writer.whole(found)
         except RecursionError as error:
             response = write_error(error, front, service, id=arrival.id)
             _note_response(record, response)
+            record.finish()
             await writer.whole(response)
         except CancelledError:
             record.note(end="left", reason=what)
