@@ -16,6 +16,7 @@ from tests.gateway.redis_proxy import RedisProxy, redis_proxy
 from pondero.canon import HttpRequest
 from pondero.emulator import Emulator
 from pondero.gateway.config.model import (
+    Deployment,
     GatewayConfig,
     GatewayKey,
     GatewayRoute,
@@ -43,6 +44,11 @@ ROUTE = GatewayRoute(
 )
 SONNET = replace(ROUTE, match="sonnet", to=("anthropic:claude-sonnet-4-5",))
 GPT = replace(ROUTE, match="gpt", to=("openai:gpt-5.5",))
+ACCOUNTS = tuple(
+    Deployment(name, "anthropic", limit=RateLimitRule(requests=1_000, tokens=10**8, per="minute"))
+    for name in ("east", "west")
+)
+SPREAD = GatewayRoute("spread", ("east:claude-opus-5", "west:claude-opus-5"))
 
 
 class Service(Emulator):
@@ -69,8 +75,9 @@ class Gateway:
         self.receipts: list[Receipt] = []
         config = GatewayConfig(
             server=ServerConfig(state=proxy.url),
-            routes=(ROUTE, OPEN, SONNET, GPT),
+            routes=(ROUTE, OPEN, SONNET, GPT, SPREAD),
             keys=(PLAIN, BOUND),
+            deployments=ACCOUNTS,
         )
         self.shared = make_shared_state(config.server)
         self.context = GatewayContext(
@@ -152,6 +159,20 @@ def test_a_request_takes_one_round_trip_before_and_one_write_after(redis, name, 
             assert ("EVALSHA" in before[0]) == (key == "bound" or body["model"] == "gpt")
             assert ("EVALSHA" in after[0]) == ("EVALSHA" in before[0])
             assert "SET" in after[0]
+        await gateway.shared.aclose()
+
+    _run(redis.port, work)
+
+
+def test_the_limit_of_a_deployment_takes_one_more_round_trip(redis):
+    path, body = "/v1/messages", _messages("spread", WORDS)
+
+    async def work(proxy: RedisProxy) -> None:
+        gateway = Gateway(proxy)
+        await gateway.warm_up(path, {**body, "temperature": 1}, "bound")
+        before, after = await gateway.trips(path, body, "bound")
+        assert [trip.count("EVALSHA") for trip in before] == [1, 1]
+        assert len(after) == 1
         await gateway.shared.aclose()
 
     _run(redis.port, work)
