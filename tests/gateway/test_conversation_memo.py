@@ -2,10 +2,12 @@
 
 import asyncio
 import json
+import sys
 from asyncio import ensure_future, sleep
 from collections.abc import AsyncIterator
 from copy import deepcopy
 from itertools import count
+from types import FrameType
 from typing import Any, cast
 
 import anyio
@@ -135,6 +137,12 @@ class Client:
             return {"role": "user", "parts": [{"text": text}]}
         return {"role": "user", "content": text}
 
+    def ask_again(self, text: str) -> None:
+        """Ask something in the place of the last question, or after the results of calls."""
+        if "Question" in json.dumps(self.turns[-1]):
+            del self.turns[-1]
+        self.turns.append(self.ask(text))
+
     def add(self, answer: Any) -> None:
         seen = "seen"
         if self.front == "anthropic":
@@ -248,6 +256,7 @@ STEPS = st.one_of(
         st.integers(0, 30),
         st.sampled_from(["drop", "twice", "say", "mark", "order"]),
     ),
+    st.tuples(st.just("again"), st.integers(0, 3)),
     st.tuples(st.just("key"), st.sampled_from([key.name for key in KEYS])),
     st.tuples(st.just("route"), st.sampled_from(list(BACKS))),
     st.tuples(st.just("secret")),
@@ -291,6 +300,8 @@ async def _compare(front: str, back: str, steps: list[tuple[Any, ...]]) -> int:
     for step in steps:
         if step[0] == "edit":
             client.edit(*step[1:])
+        elif step[0] == "again":  # a question that the next one takes the place of
+            client.ask_again(f"Question {step[1]}.")
         elif step[0] == "key":
             key = step[1]
         elif step[0] == "ask":
@@ -365,3 +376,38 @@ def test_a_long_request_gives_way_between_its_steps(front, back):
     many = asyncio.run(_count_pauses(front, back, 10_000))
     # Found, read, routed, restored, chosen, written, its window: each is a step of its own.
     assert many - few >= 8
+
+
+async def _count_calls(front: str, back: str, turns: int) -> int:
+    """Return how many functions a gateway calls for the second question after so many turns.
+
+    It has seen the first question after them, and none of the requests before.
+    """
+    world, client = World(back, 64 << 20), Client(front)
+    for _ in range(turns):
+        answer = await world.ask(client.request("high"), "budget")
+        client.add(json.loads(answer.body))
+    world.gateway.conversations = ConversationMemo(world.size)
+    client.ask_again("Question 1.")
+    await world.ask(client.request("high"), "budget")
+    client.ask_again("Question 2.")
+    http, calls = client.request("high"), 0
+
+    def note(frame: FrameType, event: str, _value: object) -> None:
+        nonlocal calls
+        calls += event == "call" and "gateway" in frame.f_globals["__name__"]
+
+    sys.setprofile(note)
+    try:
+        answer = await world.ask(http, "budget")
+    finally:
+        sys.setprofile(None)
+    assert answer.status == 200
+    return calls
+
+
+@pytest.mark.parametrize("front", BACKS)
+@pytest.mark.parametrize("back", BACKS)
+def test_another_question_in_the_place_of_the_last_costs_no_more_after_many_turns(front, back):
+    few, many = (asyncio.run(_count_calls(front, back, turns)) for turns in (12, 40))
+    assert (many - few) / 28 < 20  # a turn that is looked at takes fifty

@@ -65,6 +65,7 @@ from .endpoints import (
     list_endpoints,
     list_key_protocols,
 )
+from .escaped_names import may_escape_names
 from .hosted_parts import LOST, Told
 from .json_schemas import make_valid
 from .kept_responses import (
@@ -190,6 +191,7 @@ __all__ = [
     "list_key_protocols",
     "load_cache_rules",
     "make_valid",
+    "may_escape_names",
     "read_answer_usage",
     "read_event_usage",
     "read_function",

@@ -536,8 +536,9 @@ class StoredIds(Struct, frozen=True, kw_only=True):
 
     ``reject`` writes the error for an unknown id; one of ``marks`` is in every event that gives
     one. ``find_answer`` returns the id of an answer itself, which matters only if its request
-    contains one of ``answer_marks``. ``levels_at``: the fields of ids that stand for a
-    conversation, in which a level may have been set. ``forward`` writes a request about a stored
+    contains one of ``answer_marks``. ``is_named_in`` returns whether one turn of a conversation may
+    name something, if turns do so each for itself. ``levels_at``: the fields of ids that stand for
+    a conversation, in which a level may have been set. ``forward`` writes a request about a stored
     thing for the service that has it, whose usual request is the last argument; None: such
     requests are not sent on.
     """
@@ -548,6 +549,7 @@ class StoredIds(Struct, frozen=True, kw_only=True):
     marks: tuple[bytes, ...] = ()
     find_answer: GivenIds | None = None
     answer_marks: tuple[bytes, ...] = ()
+    is_named_in: Callable[[bytes], bool] | None = None
     levels_at: tuple[str, ...] = ()
     forward: Callable[[HttpRequest, StoredCall, HttpRequest], HttpRequest] | None = None
 

@@ -136,3 +136,16 @@ def test_what_was_searched_is_not_searched_again():
     assert body.begun.count == len(turns) + 1
     assert len(body.rest.texts[0]) < len(body) / 2
     assert all(b'"a"' not in text for text in body.rest.texts)
+
+
+def test_a_text_that_looks_like_what_is_between_two_others_hides_no_mark():
+    spaces = " " * 50
+    turns = json.dumps([_message("user", "a"), _message("assistant", "b")] * 4)
+    # The last value is also where a name ends and its own value begins.
+    raw = f'{{"messages":{turns},"tools":{spaces}"x","pad":":{spaces}"}}'.encode()
+    assert json.loads(raw)["pad"] == f":{spaces}"
+    http = HttpRequest("POST", "http://x/v1/messages", {}, raw)
+    body = split_body(ConversationMemo(1 << 20), http, FORM, client="a").body
+    assert isinstance(body, SplitBody)
+    for mark in (b'"tools"', b"tools", b'"x"', b'"pad"', b'"messages"'):
+        assert mark in body

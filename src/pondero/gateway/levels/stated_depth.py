@@ -9,7 +9,7 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from ...canon import Json, Message, Part, Request, UnknownPart, get_decoder
-from ...dialects import DepthPlaces
+from ...dialects import DepthPlaces, may_escape_names
 from ...exchange import fold_path, with_fields
 from ..requests.split_body import SplitBody, read_fields
 
@@ -17,7 +17,6 @@ Limit = Callable[[Json], Json]
 """Returns the value to send in place of a stated one; None leaves it out."""
 
 _TURNS = get_decoder(list[Raw])
-_ESCAPED = re.compile(rb"\\u00[2-7]")  # an ASCII character that is written as an escape
 _EMPTY_FRAME = {"type", "id", "role", "content"}
 
 
@@ -70,7 +69,7 @@ def _may_state(turns: Raw, places: DepthPlaces, body: bytes) -> bool:
     contains = body.has_in_turns if is_split else data.__contains__  # type: ignore[attr-defined]
     if any(map(contains, _encode_marks(places.marks))):
         return True
-    return contains(b"\\u00") and _ESCAPED.search(data) is not None
+    return may_escape_names(contains)
 
 
 def drop_stated_turns(request: Request, places: DepthPlaces) -> Request:
@@ -107,8 +106,8 @@ def _is_stated(part: Part, marks: tuple[str, ...]) -> bool:
 
 def find_last_level(body: bytes, places: DepthPlaces) -> str | None:
     """Return the level that the last such turn of a conversation sets; None if none does."""
-    marks = (*_encode_marks(places.marks), b"\\u00")
-    if not places.in_turns or not any(mark in body for mark in marks):
+    contains, marks = body.__contains__, _encode_marks(places.marks)
+    if not places.in_turns or not (any(map(contains, marks)) or may_escape_names(contains)):
         return None
     found: list[str] = []
 
@@ -147,7 +146,7 @@ def _compile_marks(marks: tuple[str, ...]) -> re.Pattern[bytes]:
 def _has_mark(turn: bytes, marks: re.Pattern[bytes]) -> bool:
     if marks.search(turn) is not None:
         return True
-    if _ESCAPED.search(turn) is None:
+    if not may_escape_names(turn.__contains__):
         return False
     return marks.search(msgspec.json.encode(msgspec.json.decode(turn))) is not None
 

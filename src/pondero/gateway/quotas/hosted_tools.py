@@ -5,7 +5,7 @@ another model, with tokens of its own. The client's own tools add nothing.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from msgspec import DecodeError, Raw, Struct
@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from ...canon import HttpRequest, Json, get_path
 from ...catalog import ModelEntry
-from ...dialects import HostedTools, get_dialect
+from ...dialects import HostedTools, get_dialect, may_escape_names
 from ...errors import UsageError
 from ...exchange import Exchange, with_fields
 from ...framing import parse_json_or_none
@@ -26,7 +26,7 @@ _UNKNOWN_CONTEXT = 1_000_000
 """Tokens of a prompt whose model has an unknown window."""
 _RUNS = "web_search", "code_execution"  # kinds that are translated to the tool of another service
 _BY_VALUE = ("tool", "definition")
-_OFFERS = (b'"tools"', b'"definition"', b"\\u")  # marks of tools inside of a conversation
+_OFFERS = (b'"tools"', b'"definition"')  # marks of tools inside of a conversation
 _DATE = re.compile(r"_\d{8}$")
 _SUMMARY_FROM = 150_000  # tokens at which a compaction begins, unless a request says (SDK 2.8.0)
 
@@ -69,7 +69,8 @@ def _find_requested(routed: RoutedRequest, entry: ModelEntry) -> Sequence[Hosted
         ]
     rules, body = routed.service.passthrough.hosted, routed.call.http.body
     names = ("tools", "definition", *rules.fields)
-    if not (b"\\u" in body or any(b'"%b"' % name.encode() in body for name in names)):
+    is_named = any(b'"%b"' % name.encode() in body for name in names)
+    if not is_named and not may_escape_names(body.__contains__):
         return ()
     try:
         return list(_iter_hosted(body, rules))
@@ -119,10 +120,11 @@ def _read(fields: Mapping[str, Raw], name: str) -> Json:
 
 
 def _offers_tools(body: bytes, turns: Raw | None) -> bool:
-    if isinstance(body, SplitBody):
-        return any(map(body.has_in_turns, _OFFERS))
     text = b"" if turns is None else bytes(turns)
-    return any(mark in text for mark in _OFFERS)
+    contains: Callable[[bytes], bool] = text.__contains__
+    if isinstance(body, SplitBody):
+        contains = body.has_in_turns
+    return any(map(contains, _OFFERS)) or may_escape_names(contains)
 
 
 def _iter_listed(tools: Json, rules: HostedTools, *, is_top: bool) -> Iterator[HostedTool]:
@@ -232,7 +234,7 @@ def _may_summarize(
     body = routed.call.http.body
     if not rules.compacts_at or entry.provider.dialect != routed.call.client_dialect:
         return False
-    if not (b"\\u" in body or b"compact" in body):
+    if b"compact" not in body and not may_escape_names(body.__contains__):
         return False
     edits = get_path(parse_json_or_none(body), rules.compacts_at)
     for edit in edits if isinstance(edits, list) else ():

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from ...canon import Json, get_path
 from ...catalog import ModelEntry
-from ...dialects import get_dialect
+from ...dialects import get_dialect, may_escape_names
 from ...framing import parse_json_or_none
 from ...thinking import Plan
 from ..requests.routed_request import UNKNOWN_OUTPUT, RoutedRequest
@@ -110,7 +110,8 @@ def _names_any(body: bytes, places: tuple[Path, ...]) -> bool:
     """Return whether a body may have one of these places."""
     if not places:
         return False
-    return b"\\u" in body or any(map(body.__contains__, _list_marks(places)))
+    contains = body.__contains__
+    return any(map(contains, _list_marks(places))) or may_escape_names(contains)
 
 
 @lru_cache(maxsize=64)

@@ -1,5 +1,6 @@
 """The most tokens of a prompt: what is in the request, and what the service has stored for it."""
 
+from collections.abc import Iterable, Sequence
 from operator import is_
 from typing import cast
 
@@ -7,10 +8,11 @@ from msgspec import Struct
 
 from ...canon import Blob, Json, Message, Part, ToolResult
 from ...catalog import ModelEntry
-from ...dialects import get_dialect
+from ...dialects import get_dialect, may_escape_names
 from ...exchange import CHARACTERS, TextSize, estimate_json, measure_frame, sum_most
 from ...framing import parse_json_or_none
 from ..requests.routed_request import RoutedRequest, address_history, is_at_home
+from ..state.conversation_memo import find_last_answer
 from .hosted_tools import find_context
 from .media_bound import measure_media
 
@@ -94,18 +96,29 @@ def _measure_messages(routed: RoutedRequest, entry: ModelEntry) -> _MessagesSize
         size = _MessagesSize(frame, measure_frame(request))
     elif count == len(messages):
         return size
-    rules, new = get_dialect(entry.provider.dialect).service().media, messages[count:]
+    last = find_last_answer(messages)
+    is_split = count < last and len(sent) == len(messages)
+    for end in (last, len(messages)) if is_split else (len(messages),):
+        size = _add_messages(size, messages[count:end], entry)
+        count = end
+        if memo is not None:
+            state, weight = (messages[:end], size), _WEIGHT + 8 * end
+            before = sent if end == len(messages) else sent[:end]
+            memo.note_prefix(before, "size", key, state, weight=weight)
+    return size
+
+
+def _add_messages(
+    size: _MessagesSize, messages: Sequence[Message], entry: ModelEntry
+) -> _MessagesSize:
+    rules = get_dialect(entry.provider.dialect).service().media
     media, has_address = size.media, size.has_address
-    for message in new:
+    for message in messages:
         for part in message.parts:
             taken = measure_media(part, rules, entry.model)
             media = None if media is None or taken is None else media + taken
             has_address = has_address or _has_address(part)
-    size = _MessagesSize(frame, size.text.add(new), media, has_address)
-    if memo is not None:
-        weight = _WEIGHT + 8 * len(messages)
-        memo.note_prefix(sent, "size", key, (messages, size), weight=weight)
-    return size
+    return _MessagesSize(size.frame, size.text.add(messages), media, has_address)
 
 
 def _find_stored(routed: RoutedRequest, entry: ModelEntry) -> int | None:
@@ -135,7 +148,7 @@ def _names_stored(routed: RoutedRequest, entry: ModelEntry) -> bool:
         return False
     names = routed.service.passthrough.stored_at
     body = routed.call.http.body
-    if not names or not (b"\\u" in body or any(name.encode() in body for name in names)):
+    if not names or not _names_any(body, names):
         return False
     waiting: list[Json] = [parse_json_or_none(body)]
     while waiting:
@@ -147,3 +160,8 @@ def _names_stored(routed: RoutedRequest, entry: ModelEntry) -> bool:
         elif isinstance(value, list):
             waiting += value
     return False
+
+
+def _names_any(body: bytes, names: Iterable[str]) -> bool:
+    """Return whether a body may have a field with one of these names."""
+    return any(name.encode() in body for name in names) or may_escape_names(body.__contains__)

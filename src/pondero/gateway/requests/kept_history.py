@@ -7,9 +7,10 @@ rules hold for it, and the model's service gets the same bytes.
 from collections.abc import Sequence
 
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from ...canon import HttpRequest, Json
-from ...dialects import KeptResponses, Rejected, Service, StoredId
+from ...dialects import Continuation, KeptResponses, Rejected, Service, StoredId
 from ..state.kept_records import (
     FoundItem,
     KeptRecord,
@@ -23,7 +24,8 @@ from ..state.kept_records import (
     read_record,
 )
 from ..state.kept_store import KeptStore
-from .kept_items import KeptItem, StoredContent, sum_hidden
+from .kept_items import KeptItem, StoredContent, find_stored_ids, sum_hidden
+from .split_body import SplitBody, leave_out_turns
 
 _ENDED = ("completed", "incomplete")
 
@@ -51,7 +53,7 @@ async def resolve_kept(
     rules, ids = service.kept_responses, service.stored_ids
     if rules is None or ids is None:
         return StoredContent(http, 0)
-    said, named = rules.read(http), ids.find(http)
+    said, named = _read_continuation(rules, http), find_stored_ids(ids, http)
     own = rules.stream(http) if said.is_background else http
     history = await _load_history(store, service, client, (said.previous, said.conversation))
     rows = [row for record in history.records for row in list_rows(record, rules)]
@@ -84,6 +86,13 @@ async def resolve_kept(
         homes=frozenset(homes) if is_resumed else None,
         sent_tokens=_sum_sent(ids.find(sent), kept) if is_resumed else 0,
     )
+
+
+def _read_continuation(rules: KeptResponses, http: HttpRequest) -> Continuation:
+    """Return what a request says of stored answers; its turns are not split again."""
+    if not isinstance(http.body, SplitBody):
+        return rules.read(http)
+    return replace(rules.read(leave_out_turns(http)), input=tuple(http.body.turns))
 
 
 async def _load_history(

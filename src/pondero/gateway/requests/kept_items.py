@@ -19,9 +19,11 @@ from ...dialects import (
     ParsedRequest,
     Service,
     StoredId,
+    StoredIds,
     StoredResponses,
 )
 from ..server.context import GatewayContext
+from .split_body import SplitBody, leave_out_turns
 
 
 class KeptItem(Struct, frozen=True):
@@ -65,7 +67,7 @@ async def resolve_stored(
 ) -> StoredContent:
     """Return a client's request with kept items in the places of their references."""
     stores, rules = service.stored_responses, service.stored_ids
-    named = rules.find(http) if rules is not None else ()
+    named = find_stored_ids(rules, http) if rules is not None else ()
     if stores is None:
         return StoredContent(http, None if any(map(_is_reference, named)) else 0, named)
     items = {_make_key("item", each.id, client): each.id for each in named if each.is_item}
@@ -80,6 +82,14 @@ async def resolve_stored(
     answered, hidden = _sum_answers(named, sizes), sum_hidden(named, kept)
     tokens = None if answered is None or hidden is None else answered + hidden
     return StoredContent(stores.put_items(http, known) if known else http, tokens, named)
+
+
+def find_stored_ids(rules: StoredIds, http: HttpRequest) -> tuple[StoredId, ...]:
+    """Return what ``rules.find`` does; turns that are known to name nothing are not read again."""
+    body, is_named_in = http.body, rules.is_named_in
+    if isinstance(body, SplitBody) and is_named_in is not None:
+        return rules.find(http if body.has_in_turns(is_named_in) else leave_out_turns(http))
+    return rules.find(http)
 
 
 def _is_reference(named: StoredId) -> bool:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ...canon import Json, get_path
 from ...catalog import ModelEntry
-from ...dialects import OtherModels, PassthroughRules, get_dialect
+from ...dialects import OtherModels, PassthroughRules, get_dialect, may_escape_names
 from ...exchange import (
     Exchange,
     fold_name,
@@ -91,8 +91,8 @@ class _AskerMarks(Struct, frozen=True):
             return True
         for folded in self.marked.keys() & groups.keys():
             for name in groups[folded]:
-                data = bytes(fields[name])
-                if b"\\u" in data or any(map(data.__contains__, self.marked[folded])):
+                contains = bytes(fields[name]).__contains__
+                if any(map(contains, self.marked[folded])) or may_escape_names(contains):
                     return True
         return False
 
@@ -163,8 +163,8 @@ class _Askers:
     def _iter_spelt(self, top: str, *more: bytes) -> Iterator[str]:
         """Yield the fields of this name, in any spelling, that may name such a tool."""
         for name in [each for each in self._fields if top and _is_same(each, top)]:
-            data = bytes(self._fields[name])
-            if b"\\u" in data or any(mark in data for mark in (*self._marks, *more)):
+            contains = bytes(self._fields[name]).__contains__
+            if any(map(contains, (*self._marks, *more))) or may_escape_names(contains):
                 yield name
 
     def _clean_tools(self, value: Any, path: tuple[str, ...]) -> Json:

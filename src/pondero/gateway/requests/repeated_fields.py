@@ -6,15 +6,14 @@ import re
 from msgspec import DecodeError, Raw
 
 from ...canon import Json, get_decoder
-from ...dialects import HostedTools
+from ...dialects import HostedTools, may_escape_names
 from ...errors import BadParameter
 
 _FIELDS = get_decoder(dict[str, Raw])
 _TURNS = get_decoder(list[Raw])
 _TYPE = re.compile(rb'"type"\s*:\s*"([^"\\]*)"')
-# A list of tools, or one by value (Anthropic's tool_addition); an ASCII letter may be escaped.
-_OFFERS = re.compile(rb'"(?:tools|toolConfig|definition)"|\\u00[2-7]')
-_MARKS = (b'"tools"', b'"toolConfig"', b'"definition"', b"\\u00")
+# A list of tools, or one by value (Anthropic's tool_addition).
+_MARKS = (b'"tools"', b'"toolConfig"', b'"definition"')
 _SCHEMA_TYPES = frozenset({"object", "array", "string", "number", "integer", "boolean", "null"})
 
 
@@ -37,12 +36,12 @@ def check_repeated(body: bytes, rules: HostedTools) -> None:
 
 def _may_offer(data: bytes) -> bool:
     """Return whether tools may be offered; most turns have no such mark, and those are quick."""
-    return any(map(data.__contains__, _MARKS)) and _OFFERS.search(data) is not None
+    return any(map(data.__contains__, _MARKS)) or may_escape_names(data.__contains__)
 
 
 def _check_tools(tools: bytes, rules: HostedTools) -> None:
     kinds = {kind.decode("utf-8", "replace") for kind in _TYPE.findall(tools)}
-    if b"\\u" in tools or kinds - _SCHEMA_TYPES - rules.client_run:
+    if may_escape_names(tools.__contains__) or kinds - _SCHEMA_TYPES - rules.client_run:
         _check(tools or b"[]")
 
 

@@ -16,7 +16,7 @@ from ...canon import HttpRequest, get_decoder
 from ...dialects import TurnForm
 from ...exchange import encode_name, write_fields
 from ..state.conversation_memo import ConversationMemo, KnownConversation
-from ..state.searched_text import SearchedText
+from ..state.searched_text import Mark, SearchedText
 
 _FIELDS = get_decoder(dict[str, Raw])
 _TURNS = get_decoder(list[Raw])
@@ -26,6 +26,7 @@ _LONG = 1_024  # bytes of a field that is remembered
 _BEGINS = 32  # bytes by which a field is found in its body
 # A mark without punctuation is never partly in one value of JSON and partly in another.
 _MARK = re.compile(rb'[\w"\\-]+')
+_MARK_BYTES = frozenset(byte for byte in range(256) if _MARK.match(bytes([byte])))
 SHORT_BODY = 4_096
 """Bytes of a request that is read sooner than looked up."""
 
@@ -65,7 +66,7 @@ class SplitBody(bytes):
                 return True
         return False
 
-    def has_in_turns(self, mark: bytes) -> bool:
+    def has_in_turns(self, mark: Mark) -> bool:
         """Return whether a mark is in a turn of the conversation."""
         return self.begun.read.turns.contains(mark) or self.new_turns.contains(mark)
 
@@ -122,6 +123,15 @@ def renew_body(old: bytes, fields: Mapping[str, Raw]) -> bytes:
     return new
 
 
+def leave_out_turns(http: HttpRequest) -> HttpRequest:
+    """Return a request of which the body is split, without the turns of its conversation."""
+    body = http.body
+    if not isinstance(body, SplitBody):
+        return http
+    rest = {name: raw for name, raw in body.fields.items() if name != body.name}
+    return replace(http, body=write_fields(rest))
+
+
 def _is_same(name: str, fields: Mapping[str, Raw], old: SplitBody) -> bool:
     return fields.get(name) is old.fields[name]
 
@@ -155,12 +165,12 @@ def _find_known_texts(body: SplitBody, search: Callable[[bytes], SearchedText]) 
         if name == body.name:
             known[name] = body.begun.read.turns
             rest += body.new_turns.texts
-        elif len(value) >= _LONG and value[0] in b"[{":
+        elif len(value) >= _LONG:
             known[name] = search(value)
         else:
             continue
         place = body.find(value[:_BEGINS], at)
-        if place < 0 or not body.startswith(value, place):  # some other text begins like it
+        if place < 0 or not _is_apart(body, value, place):  # some other text begins like it
             known, rest, at = {}, [], 0
             break
         rest.append(body[at:place])
@@ -168,3 +178,11 @@ def _find_known_texts(body: SplitBody, search: Callable[[bytes], SearchedText]) 
     rest.append(body[at:])
     # Between the pieces is what no mark contains.
     body.known, body.rest = known, SearchedText((b"\n".join(rest),))
+
+
+def _is_apart(body: bytes, value: bytes, place: int) -> bool:
+    """Return whether a value is at this place, and no mark is partly in it and partly beside it."""
+    end = place + len(value)
+    if not body.startswith(value, place) or not 0 < place < end < len(body):
+        return False
+    return body[place - 1] not in _MARK_BYTES and body[end] not in _MARK_BYTES

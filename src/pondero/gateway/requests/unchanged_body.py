@@ -13,7 +13,7 @@ from ...exchange import make_destination, needs_thinking_first
 from ...handoff import allows_system_turns, find_loop_start
 from ...thinking import Policy
 from ..signatures import envelope
-from ..state.conversation_memo import ConversationMemo
+from ..state.conversation_memo import ConversationMemo, find_last_answer
 from .portability import is_same_dialect
 from .routed_request import ModelTarget, RoutedRequest
 from .translation import fits_unchanged
@@ -47,12 +47,14 @@ def _is_unchanged(
     entry = target.entry
     sent, messages = routed.parsed.request.messages, routed.request.messages
     key = (entry.provider.name, entry.model, target.emulator, entry.reads_of)
-    count, tally = _tally_up(sent, messages, entry, memo=memo, key=key)
+    count, tallies = _tally_up(sent, messages, entry, memo=memo, key=key)
+    tally = tallies[len(sent)]
     if not _is_whole(tally, routed, entry) or not fits_unchanged(routed, target, begun=count):
         return False
-    if memo is not None and count < len(sent) == len(messages):
-        state = (messages, tally)  # nothing in it is of another kind or account
-        memo.note_prefix(sent, "unchanged", key, state, weight=24 * len(messages))
+    for end, each in tallies.items():
+        if memo is not None and count < end and len(sent) == len(messages):
+            state = (messages[:end], each)  # nothing in it is of another kind or account
+            memo.note_prefix(sent[:end], "unchanged", key, state, weight=24 * end)
     return True
 
 
@@ -99,6 +101,21 @@ class _Tally(Struct):
         if self.is_own and (message.origin is None or _is_of_other(message, entry)):
             self.is_own = not message.tool_calls
 
+    def add(self, sent: Sequence[Message], restored: Sequence[Message], entry: ModelEntry) -> None:
+        """Count messages as they were sent, and the same as they are known here."""
+        for message in sent:
+            self.add_sent(message)
+        for message in restored:
+            self.add_restored(message, entry)
+        if len(sent) == len(restored):
+            # Only the messages that restoring changed can make a difference.
+            changed = [each for each in zip(sent, restored, strict=True) if each[0] is not each[1]]
+            sent, restored = [old for old, _ in changed], [new for _, new in changed]
+        for message in sent:
+            self.add_change(message, 1)
+        for message in restored:
+            self.add_change(message, -1)
+
     def add_change(self, message: Message, sign: int) -> None:
         """Count a message that restoring changed: as sent with 1, as restored with -1."""
         for part in message.parts:
@@ -116,8 +133,11 @@ def _tally_up(
     *,
     memo: ConversationMemo | None,
     key: Hashable,
-) -> tuple[int, _Tally]:
-    """Return what is in a conversation, and how many first messages were looked at before."""
+) -> tuple[int, dict[int, _Tally]]:
+    """Return how many first messages were looked at before, and what is in the conversation.
+
+    That is up to its end, and also up to its last answer if that was not known.
+    """
     count, tally = 0, _Tally()
     is_aligned = len(sent) == len(restored)
     known = memo.find_prefix(sent, "unchanged", key) if memo is not None and is_aligned else None
@@ -125,20 +145,13 @@ def _tally_up(
         before, kept = cast("tuple[tuple[Message, ...], _Tally]", known[1])
         if all(map(is_, before, restored)):
             count, tally = known[0], copy(kept)
-    for message in sent[count:]:
-        tally.add_sent(message)
-    for message in restored[count:]:
-        tally.add_restored(message, entry)
-    # Only the messages that restoring changed can make a difference.
-    rest = zip(sent[count:], restored[count:], strict=True) if is_aligned else ()
-    changed = [(one, other) for one, other in rest if one is not other]
-    before_after = zip(*changed, strict=True) if changed else ((), ())
-    olds, news = before_after if is_aligned else (sent, restored)
-    for old in olds:
-        tally.add_change(old, 1)
-    for new in news:
-        tally.add_change(new, -1)
-    return count, tally
+    tallies, at = dict[int, _Tally](), count
+    last = find_last_answer(sent) if memo is not None and is_aligned else 0
+    if count < last:
+        tally.add(sent[count:last], restored[count:last], entry)
+        tallies[last], at = copy(tally), last
+    tally.add(sent[at:], restored[at:], entry)
+    return count, {**tallies, len(sent): tally}
 
 
 def _continue_loop(thoughts: int, message: Message) -> int:

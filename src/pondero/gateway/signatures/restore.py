@@ -27,7 +27,7 @@ from ...canon import (
     load_json,
 )
 from ..state.answer_cache import CachedAnswer
-from ..state.conversation_memo import ConversationMemo
+from ..state.conversation_memo import ConversationMemo, find_last_answer
 from .client_parts import ClientPart, OpenEnvelope, open_parts, split_answers
 from .envelope import (
     EnvelopeCall,
@@ -64,14 +64,19 @@ def cache_keys(
         if known is not None:
             begun, before = cast("tuple[int, list[str]]", known[1])
             keys = [*before]
-    for turn in every[begun:]:
+
+    def note(count: int, messages: tuple[Message, ...]) -> None:
+        if memo is not None and is_whole and begun < count:
+            state, weight = (count, [*keys]), sum(map(len, keys))
+            memo.note_prefix(messages, "cache keys", client, state, weight=weight)
+
+    for number, turn in enumerate(every[begun:], begun):
+        if is_whole and number == len(every) - 1:
+            note(number, request.messages[: find_last_answer(request.messages)])
         found = recall_keys(turn, client, memo)
         keys += (key for call, key in zip(turn.calls, found, strict=False) if not call.minted)
         keys.append(found[-1])
-    if memo is not None and is_whole and begun < len(every):
-        state = (len(every), [*keys])
-        weight = sum(map(len, keys))
-        memo.note_prefix(request.messages, "cache keys", client, state, weight=weight)
+    note(len(every), request.messages)
     return keys
 
 
@@ -129,20 +134,32 @@ def restore_history(
         restorer.resume(beginning)
         messages += beginning.messages
         following = iter(every[beginning.turns :])
-    before = ""
-    for message in request.messages[count:]:
+
+    def keep(end: int, turns: Sequence[ClientTurn]) -> None:
+        if known is not None and count < end:
+            restored = restorer.describe(messages, len(turns))
+            known.keep_beginning(
+                request.messages[:end],
+                turns,
+                client,
+                found=found,
+                restored=restored,
+                begun=beginning,
+            )
+
+    before, last = "", -1 if known is None else find_last_answer(request.messages)
+    for at, message in enumerate(request.messages[count:], count):
         if message.role != "assistant":
             messages += restorer.restore_message(message)
         elif before != "assistant":
+            if at == last:
+                keep(at, every[:-1])
             messages += restorer.restore_turn(next(following))
         before = message.role
     if withheld is not None:
         withheld += restorer.withheld
-    if known is not None and count < len(request.messages) and _ends_open(request.messages):
-        restored = restorer.describe(messages, len(every))
-        known.keep_beginning(
-            request.messages, every, client, found=found, restored=restored, begun=beginning
-        )
+    if _ends_open(request.messages):
+        keep(len(request.messages), every)
     return replace(request, messages=tuple(messages))
 
 

@@ -11,7 +11,7 @@ from msgspec.json import Encoder
 from msgspec.structs import replace
 
 from ...canon import Json, Message, Part, Text, ToolCall, ToolResult
-from ..state.conversation_memo import ConversationMemo
+from ..state.conversation_memo import ConversationMemo, find_last_answer
 
 _STABLE = Encoder(order="deterministic")
 
@@ -82,8 +82,17 @@ def split_turns(
         answer.clear()
         prompts.clear()
 
-    for message in messages[begun:]:
+    def note(count: int) -> None:
+        if memo is not None and begun < count:
+            split = _SplitTurns(tuple(turns), dict(told), tuple(prompts), frozenset(answered))
+            weight = _WEIGHT * len(turns)
+            memo.note_prefix(messages[:count], "turns", None, split, weight=weight)
+
+    last = -1 if memo is None else find_last_answer(messages)
+    for at, message in enumerate(messages[begun:], begun):
         if message.role == "assistant":
+            if at == last:
+                note(at)
             answer.append(message)
             continue
         if answer:
@@ -92,9 +101,8 @@ def split_turns(
             prompts += _list_texts(message, answered)
     if answer:
         end_turn()
-    elif memo is not None and begun < len(messages):
-        split = _SplitTurns(tuple(turns), dict(told), tuple(prompts), frozenset(answered))
-        memo.note_prefix(messages, "turns", None, split, weight=_WEIGHT * len(turns))
+    else:
+        note(len(messages))
     return turns
 
 

@@ -26,6 +26,20 @@ _REACH = 8  # messages that may have come since what is known of a conversation
 _FACTS = 16  # of one message; more are of conversations that branched there
 
 
+def find_last_answer(messages: Sequence[Message]) -> int:
+    """Return where the last answer of a conversation begins; 0 if it has none.
+
+    What is known of the messages before it serves both a request that continues the conversation
+    and one that asks something else in the place of its last question.
+    """
+    at = len(messages)
+    while at and messages[at - 1].role != "assistant":
+        at -= 1
+    while at and messages[at - 1].role == "assistant":
+        at -= 1
+    return at
+
+
 class KnownConversation(Struct, frozen=True):
     """The messages of a conversation, the number of bytes of each, and the bytes of its turns.
 

@@ -8,6 +8,9 @@ from typing import TypeVar, cast
 
 T = TypeVar("T")
 
+Mark = bytes | Callable[[bytes], bool]
+"""Bytes that a text may contain, or a function that looks for something else in one."""
+
 _MOST = 128  # marks that are remembered; the gateway looks for fewer
 
 
@@ -17,13 +20,13 @@ class SearchedText:
     __slots__ = ("_found", "_read", "texts")
 
     def __init__(
-        self, texts: tuple[bytes, ...] = (), found: dict[bytes, bool] | None = None
+        self, texts: tuple[bytes, ...] = (), found: dict[Mark, bool] | None = None
     ) -> None:
         self.texts: tuple[bytes, ...] = texts
-        self._found: dict[bytes, bool] = {} if found is None else found
+        self._found: dict[Mark, bool] = {} if found is None else found
         self._read: dict[Hashable, object] = {}
 
-    def contains(self, mark: bytes) -> bool:
+    def contains(self, mark: Mark) -> bool:
         """Return whether a text has this mark."""
         found = self._found.get(mark)
         if found is None:
@@ -46,7 +49,9 @@ class SearchedText:
         return SearchedText((*self.texts, *texts), found)
 
 
-def _is_in(mark: bytes, texts: Sequence[bytes]) -> bool:
+def _is_in(mark: Mark, texts: Sequence[bytes]) -> bool:
+    if not isinstance(mark, bytes):
+        return any(map(mark, texts))
     for text in texts:  # noqa: SIM110 - twice as fast as a generator, for every mark of a request
         if mark in text:
             return True

@@ -12,6 +12,7 @@ from msgspec import Raw, Struct
 from pondero.canon import HttpRequest, HttpResponse, Json, get_decoder, get_path
 from pondero.dialects.bodies import iter_ids
 from pondero.dialects.dialect import StoredId, StoredIds
+from pondero.dialects.escaped_names import may_escape_names
 
 from .errors import error
 
@@ -19,14 +20,15 @@ _FIELDS = get_decoder(dict[str, Raw])
 _CONTAINER, _FILES, _BEFORE = "container", ("file_id",), ("diagnostics", "previous_message_id")
 _THREAD = ("thread", "previous_message_id")  # a conversation that the service holds
 _ANSWERS = (b"diagnostics", b"thread")  # requests whose answers can be named later
-_MARKS = (b"container", b"file_id", *_ANSWERS, b"\\u00")
+_MARKS = (b"container", b"file_id", *_ANSWERS)
 # The ends of the types of blocks with files that the service wrote. Citations name those of others.
 _MADE = ("code_execution_tool_result", "container_upload")
 
 
 def find(http: HttpRequest) -> tuple[StoredId, ...]:
     """Return the ids that a request names; a container with skills alone is new."""
-    if not any(map(http.body.__contains__, _MARKS)):
+    contains = http.body.__contains__
+    if not (any(map(contains, _MARKS)) or may_escape_names(contains)):
         return ()
     try:
         fields = _FIELDS.decode(http.body)

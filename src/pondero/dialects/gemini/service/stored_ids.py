@@ -10,6 +10,7 @@ from msgspec import Raw
 
 from pondero.canon import HttpRequest, HttpResponse, get_decoder
 from pondero.dialects.dialect import StoredId, StoredIds
+from pondero.dialects.escaped_names import may_escape_names
 
 from .errors import error
 
@@ -20,7 +21,7 @@ _NAMES = ("cachedContent", "cached_content")  # protobuf's JSON has both
 def find(http: HttpRequest) -> tuple[StoredId, ...]:
     """Return the cached content that a request names."""
     body = http.body
-    if b"cached" not in body and b"\\u00" not in body:
+    if b"cached" not in body and not may_escape_names(body.__contains__):
         return ()
     try:
         fields = _FIELDS.decode(body)

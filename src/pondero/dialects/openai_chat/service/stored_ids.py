@@ -12,16 +12,18 @@ from msgspec import Raw, Struct
 from pondero.canon import HttpRequest, HttpResponse, Json, get_decoder
 from pondero.dialects.bodies import iter_ids
 from pondero.dialects.dialect import StoredId, StoredIds
+from pondero.dialects.escaped_names import may_escape_names
 
 from .errors import error
 
 _FIELDS = get_decoder(dict[str, Raw])
-_MARKS = (b'"audio"', b"container", b"file_id", b"\\u00")
+_MARKS = (b'"audio"', b"container", b"file_id")
 
 
 def find(http: HttpRequest) -> tuple[StoredId, ...]:
     """Return the ids in a request that stand for something stored."""
-    if not any(map(http.body.__contains__, _MARKS)):
+    contains = http.body.__contains__
+    if not (any(map(contains, _MARKS)) or may_escape_names(contains)):
         return ()
     try:
         fields = _FIELDS.decode(http.body)

@@ -85,7 +85,7 @@ class _Reader:
 
     def read(self, message: Message) -> Message:
         """Return a message with functions in place of such items."""
-        if not any(isinstance(part, UnknownPart) for part in message.parts):
+        if not _has_items(message):
             return message
         foreign = self._is_foreign(message)
         parts = tuple([self._part(part, foreign=foreign) for part in message.parts])
@@ -124,6 +124,13 @@ class _Reader:
         content = _read_output(raw.get("output"), str(raw.get("status") or ""))
         id, name = (given, None) if call is None else (call.id, call.name)
         return ToolResult(id, (content,), error=failed, name=name)
+
+
+def _has_items(message: Message) -> bool:
+    for part in message.parts:  # noqa: SIM110 - thrice as fast, for each message of a request
+        if isinstance(part, UnknownPart):
+            return True
+    return False
 
 
 def _read_output(output: Json, status: str) -> Text | Image | UnknownPart:

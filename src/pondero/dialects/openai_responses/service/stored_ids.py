@@ -13,6 +13,7 @@ from msgspec import Struct
 from pondero.canon import HttpRequest, HttpResponse, Json, get_decoder, get_path
 from pondero.dialects.bodies import iter_ids
 from pondero.dialects.dialect import GivenAnswer, StoredCall, StoredId
+from pondero.dialects.escaped_names import may_escape_names
 
 from .errors import build_rejection
 
@@ -46,6 +47,18 @@ def find(http: HttpRequest) -> tuple[StoredId, ...]:
         return ()  # ``parse`` rejects it
 
 
+def is_named_in(item: bytes) -> bool:
+    """Return whether an item of the input may name something stored."""
+    if not _has_ids(item):
+        return False
+    try:
+        decoded = msgspec.json.decode(item)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return True
+    named = (found for each in _iter_objects([decoded]) for found in _iter_item_ids(each))
+    return any(True for _ in (*named, *iter_ids(decoded, _FILES)))
+
+
 _COMPARED = ("prompt_cache_options", "comparison_response_id")
 _NAMES = (
     "previous_response_id",
@@ -69,12 +82,12 @@ def _decode(fields: dict[str, msgspec.Raw], name: str) -> Json:
 
 
 def _has_ids(raw: bytes) -> bool:
-    marks = (b'id"', b'ids"', b"container", b"item_reference", b"\\u00")
-    return any(map(raw.__contains__, marks))
+    marks = (b'id"', b'ids"', b"container", b"item_reference")
+    return any(map(raw.__contains__, marks)) or may_escape_names(raw.__contains__)
 
 
 def _iter_ids(body: dict[str, Json], data: bytes) -> Iterator[StoredId]:
-    escapes = b"\\u00" in data
+    escapes = may_escape_names(data.__contains__)
     has_boxes, has_files = escapes or b"container" in data, escapes or b"file_id" in data
     # An id that is empty stands for a past too, which the service does not know.
     if (previous := body.get("previous_response_id")) is not None:
@@ -93,7 +106,7 @@ def _iter_ids(body: dict[str, Json], data: bytes) -> Iterator[StoredId]:
         yield from (StoredId(field, id, may_be_dropped=True, is_shared=True) for id in files)
 
 
-def _iter_item_ids(item: dict[str, Json], *, has_boxes: bool) -> Iterator[StoredId]:
+def _iter_item_ids(item: dict[str, Json], *, has_boxes: bool = True) -> Iterator[StoredId]:
     kind, id = item.get("type"), item.get("id")
     if kind == "item_reference" or (kind is None and "role" not in item and id is not None):
         yield StoredId("input", str(id), is_item=True)
