@@ -1,11 +1,12 @@
 """The most tokens of a prompt: what is in the request, and what the service has stored for it."""
 
+from functools import lru_cache
 from operator import is_
 from typing import cast
 
 from msgspec import Struct
 
-from ...canon import Blob, Json, Message, Part, ToolResult
+from ...canon import Blob, Json, Message, Part, Text, ToolResult
 from ...catalog import ModelEntry
 from ...dialects import get_dialect
 from ...exchange import CHARACTERS, TextSize, estimate_json, measure_frame, sum_most
@@ -98,6 +99,8 @@ def _measure_messages(routed: RoutedRequest, entry: ModelEntry) -> _MessagesSize
     media, has_address = size.media, size.has_address
     for message in new:
         for part in message.parts:
+            if type(part) is Text:  # nearly all are: it is neither a medium nor an address
+                continue
             taken = measure_media(part, rules, entry.model)
             media = None if media is None or taken is None else media + taken
             has_address = has_address or _has_address(part)
@@ -135,7 +138,7 @@ def _names_stored(routed: RoutedRequest, entry: ModelEntry) -> bool:
         return False
     names = routed.service.passthrough.stored_at
     body = routed.call.http.body
-    if not names or not (b"\\u" in body or any(name.encode() in body for name in names)):
+    if not names or not (b"\\u" in body or any(map(body.__contains__, _encode_names(names)))):
         return False
     waiting: list[Json] = [parse_json_or_none(body)]
     while waiting:
@@ -147,3 +150,8 @@ def _names_stored(routed: RoutedRequest, entry: ModelEntry) -> bool:
         elif isinstance(value, list):
             waiting += value
     return False
+
+
+@lru_cache(maxsize=64)
+def _encode_names(names: tuple[str, ...]) -> tuple[bytes, ...]:
+    return tuple(name.encode() for name in names)
