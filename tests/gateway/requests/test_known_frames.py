@@ -324,6 +324,28 @@ def test_the_third_question_in_a_frame_is_not_read_as_a_whole(front, back, key, 
     assert whole == []
 
 
+@pytest.mark.parametrize("form", [0, 1])
+def test_a_level_that_changes_after_a_question_in_a_known_frame_is_set_inside(form):
+    async def run(*, knows: bool) -> list[tuple[str, bytes]]:
+        world = World("anthropic", knows=knows)
+        for text in FIRST:
+            question = write_question("anthropic", 1, text, form, spaced=False)
+            answer = json.loads((await world.ask(question, "one", {})).body)
+            said = [part for part in answer["content"] if part["type"] == "text"]
+            body = json.loads(question.body)
+            body["messages"].append({"role": "assistant", "content": said})
+            body["messages"].append({"role": "user", "content": "Go on."})
+            body["output_config"] = {"effort": "high"}
+            data = json.dumps(body, separators=(",", ":")).encode()
+            more = HttpRequest("POST", question.url, {}, data)
+            assert (await world.ask(more, "one", {})).status == 200
+        return world.services.seen
+
+    seen = asyncio.run(run(knows=True))
+    assert seen == asyncio.run(run(knows=False))
+    assert b"system" in seen[-1][1]  # the turn that sets it
+
+
 @pytest.mark.parametrize("front", BACKS)
 @pytest.mark.parametrize("back", BACKS)
 def test_the_rules_of_a_key_that_change_hold_for_the_next_question(front, back):

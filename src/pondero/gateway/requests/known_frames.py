@@ -7,7 +7,7 @@ whole request is tried with another text before it is relied on.
 
 import re
 from collections.abc import Callable
-from operator import attrgetter
+from operator import attrgetter, is_
 from time import time
 
 from msgspec import Struct
@@ -20,6 +20,7 @@ from ...errors import PonderoError
 from ...exchange import find_emulator
 from ...store import load_catalog
 from ..deployments.accounts import ModelTurn
+from ..levels.level_window import FirstTurn, LevelReading, find_first_turn, plan_level_window
 from ..purposes.rules import RequestPurpose, recognise_purpose
 from ..server.context import GatewayContext
 from ..signatures.envelope import contains_envelope
@@ -78,6 +79,7 @@ class _KnownAttempt(Struct, eq=False):
     """The request to a model, with its body around the text; without ``attempt``, unknown.
 
     ``needs``: what it depends on besides the frame. ``is_dated``: it says when it was made.
+    ``first``: its level window, if it has one, that was ``looked`` for.
     """
 
     entry: ModelEntry
@@ -86,6 +88,8 @@ class _KnownAttempt(Struct, eq=False):
     before: bytes = b""
     after: bytes = b""
     is_dated: bool = False
+    first: FirstTurn | None = None
+    looked: bool = False
 
 
 async def parse_framed(
@@ -164,7 +168,10 @@ def find_attempt(
     if known is None or known.attempt is None:
         return None
     body = b"%b%b%b" % (known.before, framed.text, known.after)
-    return _put_body(known.attempt, body, at=time() if known.is_dated else None, turn=turn)
+    attempt = _put_body(known.attempt, body, at=time() if known.is_dated else None, turn=turn)
+    if known.first is None:
+        return attempt
+    return replace(attempt, remembered=known.first.remember(gateway, framed.text))
 
 
 def note_attempt(
@@ -193,6 +200,27 @@ def note_attempt(
     if tried == _put_body(attempt, _TRIED.encode().join(around), at=at, turn=attempt.turn):
         known.is_dated = at != attempt.exchange.origin.at
         known.attempt, (known.before, known.after) = attempt, around
+
+
+def note_window(gateway: GatewayContext, routed: RoutedRequest, window: LevelReading) -> None:
+    """Keep the level window of an attempt, if it is the same with another text."""
+    framed, entry = routed.framed, window.attempt.entry
+    if framed is None or window.sent is None:
+        return
+    known = _find_known(framed.frame, entry, _list_needs(gateway, routed, entry))
+    if known is None or known.attempt is None or known.looked:
+        return
+    known.looked = True
+    first = find_first_turn(routed, window, framed.text)
+    if first is None:
+        return
+    said = _TRIED.encode()
+    body = b"%b%b%b" % (known.before, said, known.after)
+    attempt = _put_body(known.attempt, body, at=None, turn=known.attempt.turn)
+    tried = plan_level_window(gateway, _try_text(routed, framed), attempt)
+    same = find_first_turn(routed, tried, said)
+    if same is not None and {tried.keys[-1]: same.stated} == first.remember(gateway, said):
+        known.first = first
 
 
 def _put_body(attempt: Attempt, body: bytes, *, at: float | None, turn: ModelTurn) -> Attempt:
@@ -254,8 +282,7 @@ def _find_origin(gateway: GatewayContext, call: ClientRequest) -> tuple[object, 
 
 
 def _is_same(frame: KnownFrame, gateway: GatewayContext, call: ClientRequest) -> bool:
-    origin = _find_origin(gateway, call)
-    if any(one is not other for one, other in zip(frame.origin, origin, strict=True)):
+    if not all(map(is_, frame.origin, _find_origin(gateway, call))):
         return False
     return frame.headers == _list_headers(call.http)
 

@@ -29,7 +29,13 @@ from ..quotas.admission import (
 from ..server.context import GatewayContext
 from .attempt import make_attempt, make_attempt_in_steps
 from .hooked_request import show_to_hooks
-from .known_frames import find_attempt, note_attempt, note_frame, parse_framed
+from .known_frames import (
+    find_attempt,
+    note_attempt,
+    note_frame,
+    note_window,
+    parse_framed,
+)
 from .long_bodies import give_way_between
 from .requester import RequesterCheck
 from .routed_request import (
@@ -209,5 +215,9 @@ def _plan_window(
     if attempt is None:
         attempt = yield from make_attempt_in_steps(gateway, aimed, entry, turn)
         note_attempt(gateway, aimed, attempt, make_attempt)
+    elif attempt.remembered:  # it is the first turn, so that there are no earlier levels
+        return LevelReading(attempt)
     yield
-    return plan_level_window(gateway, aimed, attempt)
+    window = plan_level_window(gateway, aimed, attempt)
+    note_window(gateway, aimed, window)
+    return window
