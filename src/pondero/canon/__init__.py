@@ -29,7 +29,7 @@ from .http import (
     find_secrets,
     parse_duration,
 )
-from .json import dump_json, escape_controls, get_path, load_json, merge_json
+from .json import dump_json, encode_json, escape_controls, get_path, load_json, merge_json
 from .partial_json import parse_partial
 from .parts import (
     BETWEEN_THOUGHTS,
@@ -131,6 +131,7 @@ __all__ = [
     "decode_json",
     "dump_json",
     "dump_saved",
+    "encode_json",
     "escape_controls",
     "find_secrets",
     "get_decoder",

@@ -23,12 +23,18 @@ _STEERING = re.compile(
 
 def dump_json(value: Any) -> str:
     """Encode a value as JSON; keeps lone surrogates and huge numbers."""
+    return encode_json(value).decode()
+
+
+def encode_json(value: Any) -> bytes:
+    """Encode a value as ``dump_json`` does, into UTF-8."""
     try:
-        return msgspec.json.encode(value).decode()
+        return msgspec.json.encode(value)
     except (UnicodeEncodeError, OverflowError):
         import json  # noqa: PLC0415 - only for what msgspec refuses
 
-        return json.dumps(msgspec.to_builtins(value, builtin_types=()), separators=(",", ":"))
+        whole = msgspec.to_builtins(value, builtin_types=())
+        return json.dumps(whole, separators=(",", ":")).encode()
 
 
 def load_json(text: str | bytes, kind: type[Kind]) -> Kind:

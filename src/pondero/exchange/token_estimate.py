@@ -61,8 +61,14 @@ class TextSize(NamedTuple):
         for message in messages:
             tokens += _AROUND * (1 + len(message.parts))
             for part in message.parts:
-                characters += _count_characters(part)
+                if type(part) is Text and part.signature is None:  # nearly all are
+                    characters += _measure(part.text)
+                else:
+                    characters += _count_characters(part)
         return TextSize(tokens, characters)
+
+
+_EMPTY = TextSize()
 
 
 def sum_most(size: TextSize) -> int:
@@ -104,6 +110,8 @@ def estimate_tokens(request: Request) -> int:
 
 def measure_frame(request: Request) -> TextSize:
     """Return the size of all in a request but its messages."""
+    if not request.system and not request.tools and request.output is None:
+        return _EMPTY
     characters = sum(_measure(text.text) for text in request.system)
     characters += sum(
         len(tool.name)

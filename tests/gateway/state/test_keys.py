@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import os
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -23,7 +25,7 @@ from pondero.gateway.config.model import (
 from pondero.gateway.config.secrets import find_holder, hash_key
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
-from pondero.gateway.state.keys import FileKeys, KeyRing, LocalKeys, load_key
+from pondero.gateway.state.keys import FileKeys, KeyRing, KeysUnreadable, LocalKeys, load_key
 from pondero.gateway.state.redis_link import SharedStateLost
 from pondero.gateway.state.shared_state import make_shared_state
 
@@ -322,6 +324,48 @@ def test_the_last_key_of_a_file_can_be_removed_on_purpose(tmp_path):
         await ring.remove("ci")
         assert await _ask_keyless(store) == 200
         assert await _ask_keyless(FileKeys(path)) == 200
+
+    asyncio.run(run())
+
+
+def test_a_first_key_holds_at_once_in_a_gateway_that_looked_for_keys_long_ago(tmp_path):
+    async def run() -> None:
+        path = tmp_path / "keys.db"
+        store = FileKeys(path)
+        for _ in range(3):
+            os.utime(tmp_path, (10**9, 10**9))  # the folder did not change for years
+            assert [await store.rows() for _ in range(3)] == [{}, {}, {}]
+            await KeyRing(tuple, FileKeys(path)).make("first")
+            assert list(await store.rows()) == ["first"]
+            await KeyRing(tuple, FileKeys(path)).remove("first")
+            path.unlink()
+
+    asyncio.run(run())
+
+
+def test_a_mark_of_keys_counts_at_once_in_a_gateway_that_looked_for_keys_long_ago(tmp_path):
+    async def run() -> None:
+        store = FileKeys(tmp_path / "keys.db")
+        os.utime(tmp_path, (10**9, 10**9))
+        assert [await store.rows() for _ in range(3)] == [{}, {}, {}]
+        (tmp_path / "keys.db.in-use").touch()
+        with pytest.raises(KeysUnreadable):
+            await store.rows()
+
+    asyncio.run(run())
+
+
+def test_a_link_to_a_key_file_that_comes_later_is_found_within_a_second(tmp_path, monkeypatch):
+    async def run() -> None:
+        (tmp_path / "here").mkdir()
+        (tmp_path / "here" / "keys.db").symlink_to(tmp_path / "keys.db")
+        os.utime(tmp_path / "here", (10**9, 10**9))
+        store = FileKeys(tmp_path / "here" / "keys.db")
+        assert [await store.rows() for _ in range(3)] == [{}, {}, {}]
+        await KeyRing(tuple, FileKeys(tmp_path / "keys.db")).make("first")
+        now = time.monotonic()
+        monkeypatch.setattr("pondero.gateway.state.keys.monotonic", lambda: now + 1.1)
+        assert list(await store.rows()) == ["first"]
 
     asyncio.run(run())
 

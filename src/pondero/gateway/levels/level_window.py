@@ -81,7 +81,7 @@ def plan_level_window(
     form = get_dialect(entry.provider.dialect).caller().level_turns
     if form is None or not entry.takes_level_turns:
         return LevelReading(attempt)
-    owner, client = f"{routed.call.requester.id}\n{entry.id}", routed.call.http.body
+    owner, client = _name_owner(routed, entry), routed.call.http.body
     if (sent := read_turns(http.body, entry, client=client, owner=owner)) is None:
         return LevelReading(attempt)
     if routed.stored_level is not None:  # only some of the turns are in this request
@@ -89,6 +89,43 @@ def plan_level_window(
         return LevelReading(ready)
     keys = list_level_keys(gateway.conversations, sent, client=client, owner=owner)
     return LevelReading(attempt, sent, form, keys)
+
+
+class FirstTurn(Struct, frozen=True):
+    """The only turn of conversations that differ in its text alone, and what is stored of each.
+
+    ``before`` and ``after``: the bytes around the text.
+    """
+
+    sent: SentTurns
+    before: bytes
+    after: bytes
+    owner: str
+    stated: bytes
+
+    def remember(self, gateway: GatewayContext, text: bytes) -> dict[str, bytes]:
+        """Return what the answer to a conversation with this text stores."""
+        turn = b"%b%b%b" % (self.before, text, self.after)
+        sent = replace(self.sent, turns=(turn,))
+        (key,) = list_level_keys(gateway.conversations, sent, client=b"", owner=self.owner)
+        return {key: self.stated}
+
+
+def find_first_turn(routed: RoutedRequest, window: LevelReading, text: bytes) -> FirstTurn | None:
+    """Return the only turn of a conversation, around this text; None if there is more to it."""
+    sent, form, quoted = window.sent, window.form, b'"%b"' % text
+    if sent is None or form is None or len(sent.turns) != 1 or sent.own or sent.is_split:
+        return None
+    if sent.turns[0].count(quoted) != 1:
+        return None
+    before, _, after = sent.turns[0].partition(quoted)
+    stated = msgspec.msgpack.encode(_continue(None, sent, form, window.attempt))
+    owner = _name_owner(routed, window.attempt.entry)
+    return FirstTurn(sent, b'%b"' % before, b'"%b' % after, owner, stated)
+
+
+def _name_owner(routed: RoutedRequest, entry: ModelEntry) -> str:
+    return f"{routed.call.requester.id}\n{entry.id}"
 
 
 async def finish_level_window(gateway: GatewayContext, window: LevelReading) -> Attempt:

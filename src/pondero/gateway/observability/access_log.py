@@ -111,8 +111,11 @@ def _find_rest(data: bytes, wrote: int) -> bytes:
 def format_line(receipt: Receipt) -> str:
     """Return a request as one line; unknown fields are omitted."""
     at = datetime.fromtimestamp(receipt.at, UTC).isoformat(timespec="milliseconds")
-    shown = zip(_SHOWN, _get_shown(receipt), strict=True)
-    made = {"time": at, **{name: _plain(value) for name, value in shown if value not in _NOTHING}}
+    made: dict[str, Any] = {"time": at}
+    for name, value in zip(_SHOWN, _get_shown(receipt), strict=True):
+        if value is None or (type(value) in _EMPTY and not value):
+            continue
+        made[name] = _plain(value) if type(value) in _LIMITED else value
     if receipt.answered_by is not None:
         made["model"] = _plain(receipt.answered_by)
     if tokens := _count_known(receipt.usage):
@@ -122,7 +125,10 @@ def format_line(receipt: Receipt) -> str:
 
 _SHOWN = tuple(name for name in Receipt.__struct_fields__ if name not in _LEFT_OUT)
 _get_shown = attrgetter(*_SHOWN)
-_NOTHING = (None, (), "")
+_EMPTY = frozenset((str, tuple))  # which are omitted if there is nothing in them
+_LIMITED = frozenset((str, float))
+_COUNTS = Usage.__struct_fields__
+_get_counts = attrgetter(*_COUNTS)
 
 
 def _plain(value: Any) -> Any:
@@ -134,5 +140,5 @@ def _plain(value: Any) -> Any:
 
 
 def _count_known(usage: Usage) -> dict[str, int]:
-    counts = msgspec.structs.asdict(usage)
-    return {name: count for name, count in counts.items() if count is not None}
+    counts = zip(_COUNTS, _get_counts(usage), strict=True)
+    return {name: count for name, count in counts if count is not None}

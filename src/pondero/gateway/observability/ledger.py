@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...canon import dump_json, load_json
+from ...canon import encode_json, load_json
 from ...errors import StoreError
 from ...store import SecretRedactor, UsageTotal, data_folder, price_usage
 from .audit_log import AuditEntry, log_entry, write_entries
@@ -86,7 +86,7 @@ class Ledger:
 
     def save_begun(self, receipt: Receipt) -> None:
         """Save the receipt that a request has if this process does not end it."""
-        line = _BEGUN + _write_line(receipt, self._redactor)
+        line = b"%b%b\n" % (_BEGUN, encode_json(redact_receipt(receipt, self._redactor)))
         self._begun[receipt.id] = line
         self._journal.append(line)
 
@@ -95,11 +95,11 @@ class Ledger:
         self._begun.pop(receipt.id, None)
         # Only what went wrong can quote a secret that was learned in the last half second.
         redactor = self._redactor if receipt.end == "done" else SecretRedactor()
-        self._journal.append(_write_line(receipt, redactor))
+        self._journal.append(b"%b\n" % encode_json(redact_receipt(receipt, redactor)))
 
     def note_audit(self, entry: AuditEntry) -> None:
         """Save an entry of the audit log on disk, from where it is written later."""
-        self._journal.append(_AUDIT + dump_json(entry).encode() + b"\n")
+        self._journal.append(_AUDIT + encode_json(entry) + b"\n")
 
     def close(self) -> None:
         """Write what can be written in time; the rest is on disk, for the next process."""
@@ -218,10 +218,6 @@ class Ledger:
         path.unlink(missing_ok=True)
 
 
-def _write_line(receipt: Receipt, redactor: SecretRedactor) -> bytes:
-    return dump_json(redact_receipt(receipt, redactor)).encode() + b"\n"
-
-
 def _price(receipt: Receipt) -> Receipt:
     price = price_usage(receipt.provider or "", receipt.model or "", receipt.usage)
     return replace(receipt, cost=price)
@@ -248,7 +244,7 @@ def _parse_entries(lines: Iterable[bytes]) -> Iterator[AuditEntry]:
 def save_entry(entry: AuditEntry, aside: Path | None = None) -> None:
     """Leave an entry of the audit log on disk, for the next gateway on this machine."""
     journal = Journal(aside or Path(data_folder()) / ASIDE)
-    journal.append(_AUDIT + dump_json(entry).encode() + b"\n")
+    journal.append(_AUDIT + encode_json(entry) + b"\n")
     if journal.held:
         log_entry(entry)
     journal.close()

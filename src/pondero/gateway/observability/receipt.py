@@ -12,7 +12,7 @@ from ...canon import Usage
 from ...store import SecretRedactor
 
 
-class Receipt(Struct, frozen=True, kw_only=True):
+class Receipt(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One finished request; its field names are written to the log and the ledger.
 
     ``front``: the client's dialect. ``said``: the model name the client sent; ``model``: the one

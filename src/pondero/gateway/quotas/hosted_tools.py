@@ -6,7 +6,7 @@ another model, with tokens of its own. The client's own tools add nothing.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 
 from msgspec import DecodeError, Raw, Struct
 from msgspec.structs import replace
@@ -68,14 +68,18 @@ def _find_requested(routed: RoutedRequest, entry: ModelEntry) -> Sequence[Hosted
             if each.kind in _RUNS
         ]
     rules, body = routed.service.passthrough.hosted, routed.call.http.body
-    names = ("tools", "definition", *rules.fields)
-    is_named = any(b'"%b"' % name.encode() in body for name in names)
+    is_named = any(map(body.__contains__, _list_marks(rules.fields)))
     if not is_named and not may_escape_names(body.__contains__):
         return ()
     try:
         return list(_iter_hosted(body, rules))
     except DecodeError:
         return ()
+
+
+@lru_cache(maxsize=64)
+def _list_marks(fields: tuple[str, ...]) -> tuple[bytes, ...]:
+    return tuple(b'"%b"' % name.encode() for name in ("tools", "definition", *fields))
 
 
 def _iter_hosted(body: bytes, rules: HostedTools) -> Iterator[HostedTool]:
@@ -172,6 +176,8 @@ def find_added(routed: RoutedRequest, entry: ModelEntry, prompt: int) -> Sequenc
     """Return the most that the service's own tools and summaries add to a prompt."""
     rules = _rules_of(entry)
     tools = find_hosted(routed, entry)
+    if not tools and not _may_summarize(routed, entry, rules, prompt):
+        return ()
     window = find_context(entry) * _count_windows(entry, rules)
     outside = any(each.kind not in rules.own_results for each in tools)
     added: list[AddedTokens] = []

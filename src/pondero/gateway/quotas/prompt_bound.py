@@ -1,12 +1,13 @@
 """The most tokens of a prompt: what is in the request, and what the service has stored for it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
 from operator import is_
 from typing import cast
 
 from msgspec import Struct
 
-from ...canon import Blob, Json, Message, Part, ToolResult
+from ...canon import Blob, Json, Message, Part, Text, ToolResult
 from ...catalog import ModelEntry
 from ...dialects import get_dialect, may_escape_names
 from ...exchange import CHARACTERS, TextSize, estimate_json, measure_frame, sum_most
@@ -115,6 +116,8 @@ def _add_messages(
     media, has_address = size.media, size.has_address
     for message in messages:
         for part in message.parts:
+            if type(part) is Text:  # nearly all are: it is neither a medium nor an address
+                continue
             taken = measure_media(part, rules, entry.model)
             media = None if media is None or taken is None else media + taken
             has_address = has_address or _has_address(part)
@@ -162,6 +165,12 @@ def _names_stored(routed: RoutedRequest, entry: ModelEntry) -> bool:
     return False
 
 
-def _names_any(body: bytes, names: Iterable[str]) -> bool:
+def _names_any(body: bytes, names: tuple[str, ...]) -> bool:
     """Return whether a body may have a field with one of these names."""
-    return any(name.encode() in body for name in names) or may_escape_names(body.__contains__)
+    is_named = any(map(body.__contains__, _encode_names(names)))
+    return is_named or may_escape_names(body.__contains__)
+
+
+@lru_cache(maxsize=64)
+def _encode_names(names: tuple[str, ...]) -> tuple[bytes, ...]:
+    return tuple(name.encode() for name in names)

@@ -27,8 +27,15 @@ from ..quotas.admission import (
     reserve,
 )
 from ..server.context import GatewayContext
-from .attempt import make_attempt_in_steps
+from .attempt import make_attempt, make_attempt_in_steps
 from .hooked_request import show_to_hooks
+from .known_frames import (
+    find_attempt,
+    note_attempt,
+    note_frame,
+    note_window,
+    parse_framed,
+)
 from .long_bodies import give_way_between
 from .requester import RequesterCheck
 from .routed_request import (
@@ -80,7 +87,9 @@ async def look_up(
     """
     check = RequesterCheck(gateway, call.http, call.requester, call.keys)
     try:
-        routed = await parse_locally(gateway, call, service)
+        routed = await parse_framed(gateway, call, service)
+        if routed is None:
+            routed = note_frame(gateway, await parse_locally(gateway, call, service))
         note(routed)
         if gateway.shared.begin_look is not None and not gateway.hooks:
             return await _look_up(gateway, routed, check)
@@ -202,6 +211,13 @@ def _plan_window(
     gateway: GatewayContext, routed: RoutedRequest, entry: ModelEntry, turn: ModelTurn | None = None
 ) -> WorkSteps[LevelReading]:
     aimed = address_history(routed, entry)
-    attempt = yield from make_attempt_in_steps(gateway, aimed, entry, turn)
+    attempt = find_attempt(gateway, aimed, entry, turn or ModelTurn(entry))
+    if attempt is None:
+        attempt = yield from make_attempt_in_steps(gateway, aimed, entry, turn)
+        note_attempt(gateway, aimed, attempt, make_attempt)
+    elif attempt.remembered:  # it is the first turn, so that there are no earlier levels
+        return LevelReading(attempt)
     yield
-    return plan_level_window(gateway, aimed, attempt)
+    window = plan_level_window(gateway, aimed, attempt)
+    note_window(gateway, aimed, window)
+    return window

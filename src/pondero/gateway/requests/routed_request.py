@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...canon import HttpRequest, Json, Message, Request, Text
+from ...canon import HttpRequest, Json, Message, Request
 from ...catalog import ModelEntry
 from ...dialects import ParsedRequest, Service, get_dialect
 from ...errors import PermissionDenied
@@ -20,7 +20,7 @@ from ..server.context import GatewayContext, Requester
 from ..signatures.envelope import ClientEnvelopes
 from ..signatures.known_answers import KnownAnswers
 from ..signatures.restore import cache_keys, restore_history
-from ..signatures.turns import ClientTurn, split_turns
+from ..signatures.turns import ClientTurn, are_questions, split_turns
 from ..state.conversation_memo import ConversationMemo
 from ..state.kept_store import KeptStore
 from ..state.layered_store import LayeredStore
@@ -31,6 +31,10 @@ from .long_bodies import LONG, give_way, give_way_between
 from .repeated_fields import check_repeated
 from .request_rules import RequestRules, find_rules
 from .split_body import is_remembered, split_body
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .known_frames import FramedText
 
 UNKNOWN_OUTPUT = 32_000
 """Tokens, for a model with an unknown maximum; under a budget it is sent as the limit."""
@@ -112,7 +116,8 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
     thinking; ``lowered_to``: the highest level for this one. ``hooked``: what its hooks made of it,
     if there are any; ``request`` has their changes. ``unread``: what ``read_history`` may restore
     in addition. ``conversation``: what keeps it on one of several deployments; None if none of its
-    models has several. ``memo``: what is known of its messages since earlier requests.
+    models has several. ``memo``: what is known of its messages since earlier requests. ``framed``:
+    the same request as a text in a known frame.
     """
 
     call: ClientRequest
@@ -139,6 +144,7 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
     hooked: HookedRequest | None = None
     unread: UnreadHistory | None = None
     memo: ConversationMemo | None = None
+    framed: "FramedText | None" = None
 
     @property
     def writes_answer(self) -> bool:
@@ -270,7 +276,7 @@ async def parse_locally(
     plain = split_body(memo, plain, service.turn_form, client=client)
     if plain is not call.http:  # all that looks into the request sees what the service will get
         call = replace(call, http=plain)
-    stored = await _resolve(gateway, call, service)
+    stored = await resolve_names(gateway, call, service)
     if stored.own is not None:
         call = replace(call, http=stored.own)
     http = stored.http
@@ -343,9 +349,10 @@ def find_store(gateway: GatewayContext, call: ClientRequest) -> KeptStore | None
     return gateway.kept if call.local is None else LayeredStore(call.local, gateway.kept)
 
 
-async def _resolve(
+async def resolve_names(
     gateway: GatewayContext, call: ClientRequest, service: Service[Json]
 ) -> StoredContent:
+    """Return a request with all that it names by its id, as far as that is kept here."""
     client, store = call.requester.id, find_store(gateway, call)
     if store is None or service.kept_responses is None:
         return await resolve_stored(gateway, call.http, service, client=client)
@@ -456,7 +463,7 @@ async def restore(
     """
     client = call.requester.id
     envelopes = await gateway.envelopes.make_envelopes(client, call.http.body)
-    if _is_plain_question(request):
+    if are_questions(request.messages):
         return RestoredRequest(request, (), envelopes, (), None)
     memo = gateway.conversations if is_remembered(call.http) else None
     turns = split_turns(request.messages, memo)
@@ -482,14 +489,3 @@ async def restore(
         newest = () if known.keys() & set(last) else last
         unread = UnreadHistory(missing, call.http, request, newest, bool(known))
     return RestoredRequest(restored, tuple(turns), envelopes, tuple(withheld), unread)
-
-
-def _is_plain_question(request: Request) -> bool:
-    """Return whether a request has texts of the user alone, in which nothing can be restored."""
-    for message in request.messages:
-        if message.role == "assistant":
-            return False
-        for part in message.parts:
-            if type(part) is not Text or part.signature is not None:
-                return False
-    return True

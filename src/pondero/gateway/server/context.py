@@ -48,10 +48,15 @@ from ..state.answer_cache import AnswerCache
 from ..state.background_runs import BackgroundRuns
 from ..state.conversation_memo import REMEMBERED_SHARE, ConversationMemo
 from ..state.envelope_secrets import LOCAL, EnvelopeSecrets
+from ..state.frame_memo import FrameMemo
 from ..state.kept_store import KeptStore
 from ..state.keys import KeyRing
 from ..state.open_store import open_store
 from ..state.shared_state import BreakerStore, SharedState, make_shared_state
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..requests.known_frames import KnownFrame
 
 LOG = logging.getLogger("pondero.gateway")
 
@@ -105,6 +110,7 @@ class GatewayContext:
         self.conversations: ConversationMemo = ConversationMemo(
             config.server.answer_cache_bytes // REMEMBERED_SHARE
         )
+        self.frames: FrameMemo[KnownFrame] = FrameMemo()
         self.envelopes: EnvelopeSecrets = EnvelopeSecrets(
             lambda: self.config.server, self.shared.secrets
         )
@@ -146,6 +152,7 @@ class GatewayContext:
             self._retired_hooks += self.hooks
             self.hooks = load_hooks(config)
         self.routing = Routing(config, load_catalog())
+        self.frames = FrameMemo()
         self.config = config
         self.accounts.configure(config.deployments)
         self.envelopes.forget()

@@ -23,7 +23,7 @@ from ...canon import (
     ToolCall,
     ToolResult,
     UnknownPart,
-    dump_json,
+    encode_json,
     load_json,
 )
 from ..state.answer_cache import CachedAnswer
@@ -97,12 +97,12 @@ def cache_items(
     seen = Message("assistant", (Text(record.text), *calls))
     known = split_turns(request.messages) if turns is None else turns
     turn = make_turn(request.messages, known, seen)
-    whole = dump_json(record).encode()
+    whole = encode_json(record)
     items = {make_turn_key(turn, client=client): whole}
     for id, call in zip(record.calls, calls, strict=True):
         # Other calls than the first are found alone, in case a client drops the first.
         alone = CachedAnswer(record.answer, replace(record.message, parts=(call,)), (id,), "")
-        value = whole if id == record.calls[0] else dump_json(alone).encode()
+        value = whole if id == record.calls[0] else encode_json(alone)
         items[make_call_key(id, client=client)] = value
     return items
 

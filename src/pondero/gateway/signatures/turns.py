@@ -205,5 +205,16 @@ def _plain(value: Json) -> Json:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+def are_questions(messages: Iterable[Message]) -> bool:
+    """Return whether these are texts of the user alone, in which nothing can be restored."""
+    for message in messages:
+        if message.role == "assistant":
+            return False
+        for part in message.parts:
+            if type(part) is not Text or part.signature is not None:
+                return False
+    return True
+
+
 def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")

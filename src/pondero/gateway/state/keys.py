@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
+from time import monotonic, time
 from typing import Protocol
 
 import msgspec
@@ -24,6 +25,8 @@ from .redis_link import AWAY, SharedStateLost
 LOG = logging.getLogger("pondero.gateway")
 
 FILE = "gateway-keys.db"
+_TICK = 2.0  # seconds; more than a tick of any file system's clock
+_LOOK = 1.0  # second; a link to a file elsewhere changes without its folder
 _FIXED = frozenset(("name", "hash"))  # of a key
 
 Rows = Mapping[str, GatewayKey]
@@ -98,12 +101,20 @@ class FileKeys:
         self._database: Database | None = None
         self._inode: tuple[int, int] | None = None
         self._read: tuple[object, Rows] = (None, _NONE)
+        self._folder = str(self._path.parent)
+        self._without: tuple[int, int] | None = None  # the folder while it had neither file
+        self._look = 0.0  # when both are looked for, whatever the folder says
 
     async def rows(self) -> Rows:
         """Return the current keys; raises KeysUnreadable."""
+        state, now = self._find_state(), monotonic()
+        if state is not None and state == self._without and now < self._look:
+            return _NONE  # two files that are missing cost more than the folder
+        self._without = None
         try:
             if not self._exists():
                 self._check_marker("the file is missing")
+                self._without, self._look = state, now + _LOOK
                 return _NONE
             database = self._open()
             version = database.rows("PRAGMA data_version")[0][0]
@@ -119,6 +130,18 @@ class FileKeys:
         except (StoreError, OSError, msgspec.MsgspecError, ValueError, AttributeError) as error:
             raise KeysUnreadable(self._path, error) from None
         return self._read[1]
+
+    def _find_state(self) -> tuple[int, int] | None:
+        """Return what changes with every new file in the folder; None if it changed just now.
+
+        The clock of files ticks every few milliseconds: within a tick, another file can follow.
+        """
+        try:
+            found = os.stat(self._folder)  # noqa: PTH116 - half the time of a path's method
+        except OSError:
+            return None
+        is_new = abs(time() - found.st_mtime) < _TICK
+        return None if is_new else (found.st_ino, found.st_mtime_ns)
 
     def _exists(self) -> bool:
         """Return whether there is a file; raises OSError if that is unknown, or if it is empty.
