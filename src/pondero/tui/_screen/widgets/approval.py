@@ -24,7 +24,10 @@ _FRAME, _SPACE = 2, 2
 """Lines of the frame, and of the space around the arguments."""
 _SMALL = 16
 """Lines of a screen below which the question takes all of it, without space."""
-_KEYS = {False: "↑ ↓ Enter · Page Up, Page Down · Esc refuses", True: "↑ ↓ Enter · PgUp PgDn · Esc no"}
+_KEYS = {
+    False: "↑ ↓ Enter · Page Up, Page Down · Esc refuses",
+    True: "↑ ↓ Enter · PgUp PgDn · Esc no",
+}
 
 
 class ApprovalScreen(ModalScreen[Word | None]):
