@@ -15,8 +15,21 @@ PonderoError
 
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import ClassVar
+
+_redactors: list[Callable[[str], str]] = []
+
+
+def redact_with(redactor: Callable[[str], str]) -> None:
+    """Redact the text of every error: a call may have a key where a model or a level belongs."""
+    _redactors[:] = [redactor]
+
+
+def _redact(text: str) -> str:
+    for redactor in _redactors:
+        text = redactor(text)
+    return text
 
 
 class PonderoError(Exception):
@@ -30,6 +43,12 @@ class PonderoError(Exception):
     """
 
     category: ClassVar[str] = "unknown"
+
+    def __str__(self) -> str:
+        return _redact(super().__str__())
+
+    def __repr__(self) -> str:
+        return _redact(super().__repr__())
 
 
 class PonderoWarning(UserWarning):
@@ -49,7 +68,7 @@ def warn_caller(message: str) -> None:
     frame, depth = sys._getframe(1), 2  # noqa: SLF001 - no public function does this
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("pondero."):
         frame, depth = frame.f_back, depth + 1
-    warnings.warn(message, PonderoWarning, stacklevel=depth)
+    warnings.warn(_redact(message), PonderoWarning, stacklevel=depth)
 
 
 # -- the call is invalid ---------------------------------------------------------------------

@@ -81,6 +81,26 @@ def test_a_flag_that_lacks_its_last_letter_is_guessed_first(command):
         assert guesses.removeprefix("one of: ").startswith(f"'{typed}")
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        (["ask", "-modle", "opus", "hi"], "--model"),
+        (["ask", "opus", "-usage", "hi"], "--usage"),
+        (["threads", "list", "-limt", "2"], "--limit"),
+    ],
+)
+def test_a_long_option_with_one_dash_is_not_read_as_letters(call, typed, meant):
+    code, out, err = call(*typed)
+    wrong = next(word for word in typed if word.startswith("-"))
+    assert (code, out) == (2, "")
+    assert err.startswith(f"Usage: pondero {typed[0]} ")
+    assert err.endswith(f"No such option {wrong!r}. Did you mean {meant!r}?\n")
+
+
+def test_letters_with_one_dash_and_words_after_two_are_as_they_are(call):
+    assert call("ask", "--offline", "--no-save", "-mopus", "--", "-usage")[0] == 0
+
+
 def test_an_answer_whose_reader_has_gone_is_no_error():
     reader, writer = os.pipe()
     os.close(reader)

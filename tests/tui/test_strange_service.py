@@ -20,6 +20,15 @@ def test_an_address_with_nothing_behind_it_is_named_and_not_the_spelling():
     assert describe_trouble(missing(NOTE)) == ("✗ 404 page not found (404)", f"  → {NOTE}")
 
 
+def test_another_apis_answer_is_not_asked_for_again():
+    said = "http://localhost answered HTTP 200 with '{}'; check the base URL of 'openai'"
+    lines = describe_trouble(errors.Malformed(said, path=None))
+    assert lines[-1].endswith(
+        "correct its address and start again, or /model; /raw shows what came"
+    )
+    assert "Enter" in describe_trouble(errors.Malformed("no text"))[-1]
+
+
 def test_a_model_that_is_not_there_may_be_misspelt():
     assert "is it spelt right?" in describe_trouble(missing())[1]
 

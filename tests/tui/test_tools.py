@@ -106,9 +106,23 @@ async def test_the_choices_are_in_view_however_many_arguments_there_are(size):
         await chat.pilot.resize_terminal(*size)
         for choice in ("do not run it", "run it", "run it, now and always"):
             await another(chat, f"│ {choice} ")
-        if size[1] >= 20:
-            assert '"key0":' in chat.text
-            assert "refuses" in chat.text
+        assert "⚙ get_weather wants to run" in chat.text
+        assert '"key0":' in chat.text
+        assert "Esc " in chat.text
+        await chat.press("escape")
+
+
+async def test_the_smallest_screen_shows_the_values_and_scrolls_to_the_last():
+    arguments = {"city": "Paris", "days": 5, "units": {"speed": "knots"}, "note": "the last"}
+    emulator = calling("get_weather", arguments)
+    async with stage(tools=Weather().tools(), emulator=emulator, size=(40, 12)) as chat:
+        await asked(chat)
+        await another(chat, '"city": "Paris"')
+        assert "⚙ get_weather wants to run" in chat.text
+        assert '"days": 5' in chat.text
+        for _ in range(3):
+            await chat.pilot.press("pagedown")
+        assert '"note": "the last"' in chat.text
         await chat.press("escape")
 
 

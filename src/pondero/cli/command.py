@@ -1,8 +1,10 @@
 """What the commands share. Functions import our modules: ``pondero --version`` needs none."""
 
 import os
+import re
 import sys
 from collections.abc import Callable
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
@@ -22,6 +24,8 @@ Command = TypeVar("Command", bound=Callable[..., object])
 _COLUMN = 26  # the width of the options' column: the same in every section
 _INDENT = 4  # on a narrow terminal, where the text stands below the option
 NARROW_HELP = 52  # columns of the narrowest terminal that click itself fits help to
+_ONE_DASH = re.compile(r"-[a-z][a-z-]{3,}")
+_ALIKE = 0.8  # of 1: --modle and --model have 0.86
 _WHOLE = 1_000  # characters: more than any first sentence has
 
 
@@ -40,10 +44,27 @@ class CommandGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Guess from the names that are listed; click itself knows only what was imported."""
         try:
-            return super().resolve_command(ctx, args)
+            name, command, rest = super().resolve_command(ctx, args)
         except click.NoSuchCommand as error:
             names = self.list_commands(ctx)
             raise click.NoSuchCommand(args[0], possibilities=names, ctx=ctx) from error
+        if command is not None:
+            _check_dashes(command, rest, click.Context(command, ctx, name))
+        return name, command, rest
+
+
+def _check_dashes(command: click.Command, args: list[str], ctx: click.Context) -> None:
+    """Reject a long option with one dash: click reads -usage as -u and -s with the value 'age'."""
+    from difflib import get_close_matches
+
+    words = [arg for arg in takewhile(lambda arg: arg != "--", args) if _ONE_DASH.fullmatch(arg)]
+    if not words:
+        return
+    options = [each for each in command.params if isinstance(each, click.Option)]
+    names = [name for each in options for name in each.opts if name.startswith("--")]
+    for word in words:
+        if meant := get_close_matches(f"-{word}", names, n=1, cutoff=_ALIKE):
+            raise click.NoSuchOption(word, possibilities=meant, ctx=ctx)
 
 
 def closest_first(error: click.ClickException) -> click.ClickException:

@@ -1,7 +1,6 @@
 """Checks this machine and suggests fixes; ``pondero doctor`` calls it. It never shows a key."""
 
 import os
-import re
 import shlex
 import shutil
 import sys
@@ -12,7 +11,7 @@ from stat import S_IMODE
 
 from ..catalog import Catalog, load_shipped
 from ..errors import PonderoError
-from ..extras import install_hint
+from ..extras import find_missing, install_hint, load_extras
 from ..store import (
     Threads,
     check_config,
@@ -27,7 +26,6 @@ from .dial import models
 from .health_check import HealthCheck
 from .reach_checks import check_disk, check_engines, check_model, check_tool_servers
 
-_EXTRA = re.compile(r"([A-Za-z0-9_.-]+).*extra\s*==\s*['\"]([\w-]+)['\"]")
 _SMALLEST = (60, 20)
 
 
@@ -174,23 +172,11 @@ def _colours() -> str:
 
 
 def _extras() -> Iterator[HealthCheck]:
-    wanted: dict[str, list[str]] = {}
-    for line in metadata.requires("pondero") or ():
-        if (match := _EXTRA.match(line)) and match[2] != "all":
-            wanted.setdefault(match[2], []).append(match[1])
-    for extra, packages in wanted.items():
-        missing = [name for name in packages if not _is_installed(name)]
+    for extra, packages in load_extras().items():
+        missing = find_missing(packages)
         fix = install_hint(extra) if missing else None
         value = f"without {', '.join(missing)}" if missing else ", ".join(packages)
         yield HealthCheck(f"extra {extra}", ok=None if missing else True, value=value, fix=fix)
-
-
-def _is_installed(name: str) -> bool:
-    try:
-        metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return False
-    return True
 
 
 _FILES = ("catalog", "config", "keys")

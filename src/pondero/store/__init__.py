@@ -1,5 +1,6 @@
 """The user's files: settings, models, keys, templates and threads."""
 
+from ..errors import redact_with
 from ..lazy import Loader, make_lazy_getattr
 from .files import (
     config_folder,
@@ -236,3 +237,12 @@ __all__ = [
 
 # Load what opens a database on first use: a plan needs none of it.
 __getattr__: Loader = make_lazy_getattr(__name__, _NAMES)
+
+
+def _redact_error(text: str) -> str:
+    from .secrets import SecretRedactor  # noqa: PLC0415 - only for an error
+
+    return SecretRedactor(keyring=False).text(text)  # an error must not ask the user for a password
+
+
+redact_with(_redact_error)

@@ -18,7 +18,8 @@ from ..canon import HIDDEN
 
 # A key begins where a word begins, or after an escape, whose last letter is no part of the word:
 # JSON's \n and \u003d, %3D of an address, =3D of a mail, the color of a terminal. One that begins
-# with letters alone could also be a piece of base64, so no letter of base64 may precede it.
+# with letters alone could also be a piece of base64, so no letter of base64 may precede it, except
+# at the beginning of an address.
 _ESCAPES = (
     r"\\[nrtbfv0]",
     r"\\u[0-9A-Fa-f]{4}",
@@ -30,7 +31,7 @@ _ESCAPES = (
 )
 _ESCAPED = "|".join(f"(?<={escape})" for escape in _ESCAPES)
 _WORD = rf"(?:(?<![A-Za-z0-9_-])|{_ESCAPED})"
-_ALONE = rf"(?:(?<![A-Za-z0-9_+/-])|{_ESCAPED})"
+_ALONE = rf"(?:(?<![A-Za-z0-9_+/-])|(?<=://)|{_ESCAPED})"
 CONTEXT = 8
 """Characters before a key that decide whether it is one: the longest escape, and more."""
 _OVER = r"(?![A-Za-z0-9_+/=-])"

@@ -66,7 +66,7 @@ def hide_password(proxy: str) -> str:
 def _reject(proxy: str, name: str, why: str) -> NoReturn:
     kind = BadParameter if name == "proxy" else BadConfig
     message = f"invalid {name} {hide_password(proxy)!r} ({why}); such as http://localhost:8080"
-    raise kind(message)
+    raise kind(message) from None  # an error of urlsplit may quote a key
 
 
 def _find_proxy(url: str) -> str | None:

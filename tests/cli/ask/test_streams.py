@@ -60,6 +60,14 @@ def test_a_loop_over_a_file_is_told_that_its_lines_were_read(environment, tmp_pa
         assert "standard input" not in shell(fed, environment, cwd=tmp_path).stderr
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what the shell reads")
+def test_a_loop_over_a_pipe_is_told_that_its_lines_were_read(environment, tmp_path):
+    (tmp_path / "lines").write_text("one\ntwo\nthree\n")
+    loop = f'cat lines | while read -r line; do $PONDERO ask --offline opus "{SUM}"; done'
+    told = "2 lines of standard input went into the question; --no-stdin leaves them alone\n"
+    assert told in shell(loop, environment, cwd=tmp_path).stderr
+
+
 @pytest.mark.skipif(os.name != "posix", reason="a shell of Unix")
 def test_a_wait_for_standard_input_is_told(environment):
     made = shell(f'sleep 4 | $PONDERO ask --offline opus "{SUM}"', environment)

@@ -73,7 +73,8 @@ def test_folders_that_cannot_be_written_are_told_of(doctor, tmp_path, monkeypatc
 
 
 def test_an_extra_that_is_missing_says_how_to_have_it(monkeypatch):
-    monkeypatch.setattr("pondero.client.doctor._is_installed", lambda name: name != "textual")
+    missing = lambda packages: [name for name in packages if name == "textual"]  # noqa: E731
+    monkeypatch.setattr("pondero.client.doctor.find_missing", missing)
     finding = found()["extra tui"]
     assert (finding.ok, finding.value, finding.fix) == (
         None,

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from threading import Timer
 from typing import Any
 
@@ -22,6 +23,7 @@ from .tools import Approval, function_of, redirect_prints
 
 STDIN = "-"
 _SOON = 2.0  # seconds
+_SHELLS = ("sh", "ash", "bash", "dash", "ksh", "zsh", "fish")
 
 
 class AskPrompt(Struct, frozen=True, kw_only=True):
@@ -37,7 +39,7 @@ class AskPrompt(Struct, frozen=True, kw_only=True):
 def question_of(words: tuple[str, ...], given: AskOptions, template: Template | None) -> AskPrompt:
     """Return the question; raise click's UsageError if there is none."""
     attachments = tuple(_read_attachment(each) for each in (*given.files, *given.attached))
-    in_loop = _is_begun_file()
+    in_loop = _is_begun_file() or _is_pipe_of_shell()
     piped = _read_stdin(wanted=STDIN not in given.attached and not given.no_stdin)
     said = " ".join(words) if words != (STDIN,) else ""
     if piped and said:
@@ -110,6 +112,19 @@ def _is_begun_file() -> bool:
     try:
         return sys.stdin is not None and os.lseek(sys.stdin.fileno(), 0, os.SEEK_CUR) > 0
     except (OSError, ValueError):  # a pipe, a terminal, or no file at all
+        return False
+
+
+def _is_pipe_of_shell() -> bool:
+    """Return whether stdin is the pipe that the shell itself reads, as in 'cat | while read'.
+
+    Only Linux tells; elsewhere it is no.
+    """
+    shell = Path(f"/proc/{os.getppid()}")
+    try:
+        same = (shell / "fd/0").readlink() == Path("/proc/self/fd/0").readlink()
+        return same and (shell / "comm").read_text("utf-8", "replace").strip() in _SHELLS
+    except OSError:
         return False
 
 

@@ -1,5 +1,6 @@
 """The question whether a tool may run: its name, where it is from, and all its arguments."""
 
+from textwrap import dedent
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -19,8 +20,14 @@ _WORDS: tuple[tuple[Word, str], ...] = (
 )
 _ROWS = (1, 12)
 """Lines of the arguments that are seen at once: at least, and where there is room."""
-_AROUND = 4
+_FRAME, _SPACE = 2, 2
 """Lines of the frame, and of the space around the arguments."""
+_SMALL = 16
+"""Lines of a screen below which the question takes all of it, without space."""
+_KEYS = {
+    False: "↑ ↓ Enter · Page Up, Page Down · Esc refuses",
+    True: "↑ ↓ Enter · PgUp PgDn · Esc no",
+}
 
 
 class ApprovalScreen(ModalScreen[Word | None]):
@@ -35,9 +42,9 @@ class ApprovalScreen(ModalScreen[Word | None]):
     def __init__(self, proposal: Proposal) -> None:
         super().__init__()
         self.proposal: Proposal = proposal
-        self._arguments = VerticalScroll(
-            Static(content(proposal.arguments)), can_focus=False, classes="arguments"
-        )
+        self._text = Static(content(proposal.arguments))
+        self._arguments = VerticalScroll(self._text, can_focus=False, classes="arguments")
+        self._keys = Static(content(_KEYS[False]), classes="keys")
 
     def compose(self) -> ComposeResult:
         """Lay out what is to run above the choices."""
@@ -47,7 +54,7 @@ class ApprovalScreen(ModalScreen[Word | None]):
             yield Static(content(f"from {self.proposal.source}"), classes="keys")
             yield self._arguments
             yield OptionList(*(Option(content(label)) for _, label in _WORDS))
-            yield Static(content("↑ ↓ Enter · Page Up, Page Down · Esc refuses"), classes="keys")
+            yield self._keys
 
     def on_mount(self) -> None:
         """Begin at the refusal."""
@@ -57,13 +64,19 @@ class ApprovalScreen(ModalScreen[Word | None]):
 
     def on_resize(self) -> None:
         """Give the arguments the room that the rest leaves, when that is laid out."""
+        small = self.size.height < _SMALL
+        self.query_one("#approval").set_class(small, "small")
+        self._keys.update(content(_KEYS[small]))
+        arguments = self.proposal.arguments
+        self._text.update(content(_without_braces(arguments) if small else arguments))
         self.call_after_refresh(self._fit)
 
     def _fit(self) -> None:
         """Keep the choices in view: a user must see what they decide."""
         box = self.query_one("#approval")
         rest = sum(each.outer_size.height for each in box.children if each is not self._arguments)
-        room = self.size.height * 9 // 10 - _AROUND - rest
+        small = box.has_class("small")
+        room = (self.size.height if small else self.size.height * 9 // 10 - _SPACE) - _FRAME - rest
         least, most = _ROWS
         self._arguments.styles.max_height = max(least, min(most, room))
         self.query_one(OptionList).scroll_visible(animate=False)
@@ -82,3 +95,11 @@ class ApprovalScreen(ModalScreen[Word | None]):
             self._arguments.scroll_page_up(animate=False)
         else:
             self._arguments.scroll_page_down(animate=False)
+
+
+def _without_braces(arguments: str) -> str:
+    """Return the arguments without the first and the last line, if these are braces alone."""
+    first, *lines = arguments.splitlines() or [""]
+    if first != "{" or not lines or lines[-1] != "}":
+        return arguments
+    return dedent("\n".join(lines[:-1]))

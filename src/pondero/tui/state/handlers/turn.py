@@ -354,6 +354,8 @@ _WAYS: tuple[tuple[type[PonderoError], str], ...] = (
 )
 
 
+_WRONG_ADDRESS = "check the base URL"
+_ELSEWHERE = "correct its address and start again, or /model; /raw shows what came"
 _NAMED_BY_NOTES = (errors.NotFound, errors.BadRequest)  # a note says which address has nothing
 
 
@@ -366,4 +368,6 @@ def describe_trouble(error: PonderoError) -> tuple[str, ...]:
     if notes and isinstance(error, _NAMED_BY_NOTES):
         return (f"✗ {said}{kind}", *notes)
     way = next((way for kind, way in _WAYS if isinstance(error, kind)), "/help shows what there is")
+    if isinstance(error, errors.Malformed) and _WRONG_ADDRESS in said:
+        way = _ELSEWHERE  # the same answer would come again
     return (f"✗ {said}{kind}", *notes, f"  → {way}")
