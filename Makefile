@@ -12,6 +12,9 @@ READY := $(VENV)/.stamp
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 UV ?= $(shell command -v uv 2>/dev/null)
 
+# Tests start hundreds of processes; without bytecode each of them compiles the package once more.
+unexport PYTHONDONTWRITEBYTECODE
+
 # The first interpreter that is new enough; `make test PYTHON=python3.13 VENV=.venv-3.13` overrides.
 NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python; do \

@@ -4,8 +4,10 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from threading import Event
+from time import monotonic
 
 import pytest
 
@@ -72,6 +74,17 @@ def test_the_turn_of_a_program_that_lives_is_left_alone(path):
         one.save_turn(make_turn(QUESTION, WHOLE), number=number)
         assert len(other.list()) == 1
         assert other.recover_turns() == ()
+
+
+def test_nobody_waits_for_programs_that_live(path):
+    """Every ``pondero ask`` looks at the end of its turn, while it has a lock of its own."""
+    with ExitStack() as stack:
+        for _ in range(12):
+            stack.enter_context(Threads.open(path)).begin_turn(make_turn())
+        threads = stack.enter_context(Threads.open(path))
+        before = monotonic()
+        assert threads.recover_turns() == ()
+        assert monotonic() - before < 6  # half a second each, on a machine that is busy
 
 
 def test_a_program_that_leaves_saves_its_own_unfinished_turns(path):

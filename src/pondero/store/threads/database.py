@@ -271,14 +271,14 @@ class Database:
 
 
 @contextmanager
-def hold_lock(path: Path, busy: str) -> Iterator[None]:
+def hold_lock(path: Path, busy: str, *, patience: float = _LOOK) -> Iterator[None]:
     """Hold a lock next to a file; raises UsageError(busy) if another process has it.
 
     It is a lock of SQLite, which the system releases if the process is killed. It waits for
     ``is_locked`` of another process, which takes a moment.
     """
     with _translate_errors(path):
-        lock = sqlite3.connect(path.with_suffix(".lock"), timeout=_LOOK)
+        lock = sqlite3.connect(path.with_suffix(".lock"), timeout=patience)
     try:
         lock.execute("BEGIN EXCLUSIVE")
     except sqlite3.OperationalError:

@@ -145,7 +145,8 @@ class TurnLog:
         if owner == self._owner:
             return False
         try:
-            with hold_lock(self._lock_path(owner), "it lives"):
+            # Without patience: who lives keeps its lock, and it may be this very process.
+            with hold_lock(self._lock_path(owner), "it lives", patience=0):
                 pass
         except UsageError:
             return False

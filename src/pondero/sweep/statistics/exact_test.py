@@ -1,6 +1,7 @@
 """The exact test of ``once``: a small pool of right-or-wrong answers, tested once, at its end."""
 
 import math
+from functools import lru_cache
 
 ONCE_MOST = 300
 """The largest pool for ``once``; above it the e-process loses nothing by deciding early."""
@@ -9,6 +10,7 @@ _NUISANCES = 150
 _TINY = 1e-300
 
 
+@lru_cache  # seconds for a large pool; a run, its end and its results ask for the same one
 def exact_probability(gains: int, losses: int, n: int, margin: float) -> float:
     """Return the probability of a score as high as this one, at the least favourable discordance.
 
