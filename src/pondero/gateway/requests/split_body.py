@@ -181,7 +181,7 @@ def _find_known_texts(body: SplitBody, search: Callable[[bytes], SearchedText]) 
 
 
 def _is_apart(body: bytes, value: bytes, place: int) -> bool:
-    """Return whether a value is at this place, and no mark is partly in it and partly beside it."""
+    """Return whether a value is at this place, and no mark is partly in it and partly outside."""
     end = place + len(value)
     if not body.startswith(value, place) or not 0 < place < end < len(body):
         return False
