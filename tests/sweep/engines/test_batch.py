@@ -8,7 +8,7 @@ from tests.batch.services import MODELS, SERVICES, Messages
 from tests.sweep.runs import begun, runner
 
 import pondero
-from pondero.batch import list_batches
+from pondero.batch import list_batches, steps
 from pondero.errors import NotFound, PonderoError, RateLimited, Unsupported
 from pondero.store import price_usage
 from pondero.sweep import BatchEngine, Run, compute_results, make_outline
@@ -21,6 +21,12 @@ KEY = "k-not-a-real-one"
 def _own_folders(data_dir, config_dir, monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
     return data_dir
+
+
+@pytest.fixture(autouse=True)
+def _no_waits(monkeypatch):
+    """Ask a service again at once, and not after seconds."""
+    monkeypatch.setattr(steps, "asleep", lambda _: asyncio.sleep(0))
 
 
 class Paid(Messages):
