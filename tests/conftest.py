@@ -84,6 +84,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason=f"{_SKIP} is set"))
 
 
+def pytest_collection_finish() -> None:
+    """Leave what was imported and collected out of every later look for garbage: it stays."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if _skips_contracts():
         rule = "!" * max(map(len, _SKIPPED))
