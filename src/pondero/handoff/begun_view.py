@@ -45,7 +45,7 @@ class KnownViews(Protocol):
 
 def continue_handoff(messages: tuple[Message, ...], target: Destination, known: KnownViews) -> View:
     """Return what ``handoff`` returns; messages that were handed over before are not again."""
-    plain = replace(target, updates_from=None)  # no update is in what is continued
+    plain = replace(target, updates_from=None)  # a view that is kept has no updates
     count, begun = known.find(messages) or (0, None)
     if begun is not None and begun.target != plain:
         count, begun = 0, None
@@ -140,7 +140,7 @@ def _join(begun: BegunView, new: Sequence[Message], count: int) -> View | None:
 
 
 def _add(begun: Manifest, more: Manifest, count: int) -> Manifest:
-    """Return one manifest of two, of which the second begins after so many messages."""
+    """Return one manifest of two, of which the second begins after ``count`` messages."""
     changes = [
         Change(
             each.action,
