@@ -23,7 +23,7 @@ from ..canon import (
 from ..catalog import ModelEntry, Provider
 from ..dialects import AnswerContext, Caller
 from ..errors import BadParameter
-from ..handoff import Manifest, Rejection, replace_surrogates_in_json
+from ..handoff import KnownViews, Manifest, Rejection, replace_surrogates_in_json
 from ..thinking import Plan, Policy, RequestParameters
 from .output.calls import NO_RESTORE, CallRestore
 from .output.restore import OutputRestore
@@ -146,7 +146,8 @@ class PrepareOptions(TypedDict, total=False):
     A strict policy applies no ``refusals`` and repairs nothing. If another model began the open
     tool loop, ``retells`` has it told in words; otherwise thinking is off until the loop ends.
     ``emulator``: as ``find_emulator`` returns it. ``last_prompt``: the tokens of this
-    conversation's last prompt, as the service counted them.
+    conversation's last prompt, as the service counted them. ``views``: what is known of its earlier
+    requests.
     """
 
     asked: Required[RequestParameters]
@@ -158,6 +159,7 @@ class PrepareOptions(TypedDict, total=False):
     retells: bool
     emulator: str | None
     last_prompt: int | None
+    views: KnownViews | None
 
 
 def prepare(
@@ -204,6 +206,7 @@ def _begin(
         retells=options.get("retells", False),
         emulator=options.get("emulator"),
         last_prompt=options.get("last_prompt"),
+        views=options.get("views"),
     )
     return draft, facts
 

@@ -16,6 +16,7 @@ from .adapt_parts import (
     answer_interrupted,
     is_reachable,
 )
+from .begun_view import BegunView, KnownViews, continue_handoff
 from .destination import (
     Destination,
     Rejection,
@@ -46,14 +47,17 @@ __all__ = [
     "UNSEEN",
     "UNTOLD",
     "Action",
+    "BegunView",
     "Change",
     "Destination",
+    "KnownViews",
     "Manifest",
     "Rejection",
     "View",
     "accepts_media",
     "allows_system_turns",
     "answer_interrupted",
+    "continue_handoff",
     "find_loop_start",
     "handoff",
     "holds_other_account",

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from ...canon import HttpRequest, ReplayRules, Request, Target
 from ...catalog import ModelEntry
 from ...dialects import Caller
-from ...handoff import Manifest, Rejection, View
+from ...handoff import KnownViews, Manifest, Rejection, View
 from ...thinking import Adjustment, Plan, Policy, RequestParameters
 from ..output.calls import NO_RESTORE, CallRestore
 from ..output.restore import OutputRestore
@@ -35,8 +35,9 @@ class RequestDraft(Struct, frozen=True, kw_only=True, gc=False):
     ``rejections`` are earlier ones of this model; ``allowed``: adjustments that a strict policy
     accepted; ``retells``: an open tool loop may be told in words; ``emulator``: as in a
     destination; ``window``: the run of this model's answers so far; ``last_prompt``: its tokens, as
-    the service counted them; ``text_tools`` take a text and are offered as functions; ``restore``:
-    how a JSON answer will differ from the output; ``calls``: how calls will differ from the tools.
+    the service counted them; ``views``: what earlier requests were sent as; ``text_tools`` take a
+    text and are offered as functions; ``restore``: how a JSON answer will differ from the output;
+    ``calls``: how calls will differ from the tools.
     """
 
     entry: ModelEntry
@@ -53,6 +54,7 @@ class RequestDraft(Struct, frozen=True, kw_only=True, gc=False):
     emulator: str | None = None
     window: LevelWindow | None = None
     last_prompt: int | None = None
+    views: KnownViews | None = None
     view: View = _NO_VIEW
     replay_rules: ReplayRules = _NO_RULES
     text_tools: frozenset[str] = frozenset()

@@ -27,6 +27,7 @@ from ...handoff import (
     UNSEEN,
     UNTOLD,
     Destination,
+    continue_handoff,
     handoff,
     retell_calls,
     retell_open_loop,
@@ -51,7 +52,10 @@ def hand_off_history(draft: RequestDraft) -> RequestDraft:
         emulator=draft.emulator,
         updates_from=draft.window.start if draft.window is not None else None,
     )
-    view = handoff(draft.request.messages, destination)
+    if draft.views is None:
+        view = handoff(draft.request.messages, destination)
+    else:
+        view = continue_handoff(draft.request.messages, destination, draft.views)
     request = replace(draft.request, model=draft.entry.model, messages=view.messages)
     if view.lead:
         request = replace(request, system=(*request.system, *view.lead))

@@ -363,13 +363,20 @@ def with_told_errors(entry: ModelEntry, request: Request) -> Request:
     """Return the request with words for failed tool calls, if the model's API has no field."""
     if make_destination(entry, _POLICY).takes.result_errors:
         return request
-    messages = tuple(
+    messages = [
         replace(message, parts=tuple(map(_tell_error, message.parts)))
-        if any(isinstance(part, ToolResult) and part.error for part in message.parts)
+        if _has_error(message)
         else message
         for message in request.messages
-    )
-    return replace(request, messages=messages)
+    ]
+    return replace(request, messages=tuple(messages))
+
+
+def _has_error(message: Message) -> bool:
+    for part in message.parts:  # noqa: SIM110 - thrice as fast, for each message of a request
+        if isinstance(part, ToolResult) and part.error:
+            return True
+    return False
 
 
 def _tell_error(part: Part) -> Part:

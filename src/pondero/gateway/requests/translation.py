@@ -52,6 +52,7 @@ from ..server.context import GatewayContext
 from ..signatures.embedder import SignatureEmbedder, read_envelope
 from ..signatures.part_order import WORDS
 from ..state.answer_cache import CachedAnswer
+from .known_views import find_views
 from .other_models import note_other_models
 from .portability import (
     asks_for_nothing,
@@ -108,6 +109,7 @@ def translate_request(
         refusals=gateway.refusals,
         retells=True,
         emulator=target.emulator,
+        views=find_views(routed, entry),
     )
     exchange = prepared.exchange
     _check_tokens(routed, target, exchange)
@@ -146,6 +148,7 @@ def fits_unchanged(routed: RoutedRequest, target: ModelTarget, *, begun: int = 0
             url=target.url,
             retells=True,
             emulator=target.emulator,
+            views=find_views(routed, entry),
         )
     except Unsupported:
         return False  # the route is strict; translated, it raises the same

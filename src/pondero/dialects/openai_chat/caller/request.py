@@ -36,6 +36,7 @@ from .quirks import Quirks, quirks_of
 from .replay import Replay, is_replayed
 
 _CAPS = ("max_tokens", "max_completion_tokens")
+_MEDIA = (Image, Blob)
 
 
 def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
@@ -197,7 +198,7 @@ class _Messages:
         for part in message.parts:
             if isinstance(part, ToolResult):
                 messages.append(self._result(part))
-                rest += (each for each in part.content if isinstance(each, Image | Blob))
+                rest += [each for each in part.content if isinstance(each, _MEDIA)]
             else:
                 rest.append(part)
         if rest:
@@ -206,7 +207,7 @@ class _Messages:
             messages.append({"role": "user", "content": _content(rest, form=self._form)})
 
     def _result(self, result: ToolResult) -> Json:
-        words = [part for part in result.content if not isinstance(part, Image | Blob)]
+        words = [part for part in result.content if not isinstance(part, _MEDIA)]
         content = _content(words, form=self._form)
         wire = self._answers.get(result.call_id)
         if wire is None:
@@ -306,7 +307,7 @@ def _keep(raw: Json, wire: dict[str, Json], content: list[Json]) -> None:
 
 
 def _join_content(content: list[Json]) -> Json:
-    if not any(isinstance(each, str) for each in content):
+    if str not in map(type, content):
         return _flat(content)
     return "".join(each if isinstance(each, str) else each.get("text", "") for each in content)
 
