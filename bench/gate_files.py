@@ -9,6 +9,10 @@ key = "env:BENCH_KEY"
 url = "{upstream}"
 key = "env:BENCH_KEY"
 
+[provider.openai-chat]
+url = "{upstream}"
+key = "env:BENCH_KEY"
+
 [provider.deepseek]
 url = "{upstream}"
 key = "env:BENCH_KEY"

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 
 import msgspec
 from msgspec import Raw, Struct
@@ -18,24 +19,44 @@ Places = tuple[tuple[str, ...], ...]
 
 def rename_model(body: bytes, places: Places, model: str) -> bytes:
     """Return a JSON object with another model name; other bytes stay."""
+    fields: Mapping[str, Raw] | None = None
     for path in places:
-        if b'"%b"' % path[-1].encode() in body:
-            body = _rename_at(body, path, model)
+        if _quote(path[-1]) not in body:
+            continue
+        if fields is None and (fields := _read_fields(body)) is None:
+            return body
+        if path[0] in fields:
+            renamed = _rename_at(body, fields, path, model)
+            fields = fields if renamed is body else None
+            body = renamed
     return body
 
 
-def _rename_at(body: bytes, path: tuple[str, ...], model: str) -> bytes:
+def _read_fields(body: bytes) -> Mapping[str, Raw] | None:
     try:
-        fields = _FIELDS.decode(body)
+        return _FIELDS.decode(body)
     except msgspec.DecodeError:
+        return None
+
+
+def _rename_inside(body: bytes, path: tuple[str, ...], model: str) -> bytes:
+    fields = _read_fields(body)
+    if fields is None or path[0] not in fields:
         return body
-    if path[0] not in fields:
-        return body
+    return _rename_at(body, fields, path, model)
+
+
+@lru_cache(maxsize=64)
+def _quote(name: str) -> bytes:
+    return b'"%b"' % name.encode()
+
+
+def _rename_at(body: bytes, fields: Mapping[str, Raw], path: tuple[str, ...], model: str) -> bytes:
     inner = bytes(fields[path[0]])
-    new = msgspec.json.encode(model) if len(path) == 1 else _rename_at(inner, path[1:], model)
+    new = msgspec.json.encode(model) if len(path) == 1 else _rename_inside(inner, path[1:], model)
     if new == inner:
         return body
-    key = b'"%b"' % path[0].encode()
+    key = _quote(path[0])
     if body.count(key) == 1:  # nearly always
         before, _, after = body.partition(key)
         between, found, rest = after.partition(inner)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import cast
 
 from msgspec import Struct
 
@@ -27,6 +28,17 @@ class OutputBound(Struct, frozen=True):
 
 def find_output_bound(routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> OutputBound:
     """Return the most that a model may write with this plan."""
+    if routed.framed is None:
+        return _find_output_bound(routed, entry, plan)
+    # No text of a question says how much may be written: what decides it is in the frame.
+    frame = routed.framed.frame
+    needs = (routed.request.max_tokens, routed.tool_uses, routed.stored_level, entry, plan)
+    if frame.bound[0] != needs:
+        frame.bound = (needs, _find_output_bound(routed, entry, plan))
+    return cast("OutputBound", frame.bound[1])
+
+
+def _find_output_bound(routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> OutputBound:
     each = find_limit(routed, entry, plan)
     answers = count_answers(routed, entry)
     if plan.will_think is False and not _thinks_more(routed, entry, plan):

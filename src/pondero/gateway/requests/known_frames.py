@@ -55,6 +55,8 @@ class KnownFrame(Struct, eq=False):
     purpose: RequestPurpose
     routed: RoutedRequest
     attempts: list["_KnownAttempt"]
+    bound: tuple[tuple[object, ...], object] = ((), None)
+    """What ``find_output_bound`` returned last, and for what."""
 
     def find_text(self, body: bytes) -> bytes | None:
         """Return the text of the question in a body; None if that has another frame."""
