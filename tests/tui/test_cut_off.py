@@ -1,6 +1,7 @@
 """A chat that is ended from outside, in the middle of whatever: the next one has it all."""
 
 import signal
+from time import monotonic, sleep
 
 import pytest
 from tests.tui.terminal import running
@@ -9,6 +10,14 @@ from pondero.store import Threads
 
 LONG = "Explain 17 * 23 at length, please"
 CODES = {"SIGHUP": 129, "SIGTERM": 143, "SIGKILL": -9}
+SLOW = """
+import pathlib, time
+
+def rest(city: str) -> str:
+    "Rest."
+    pathlib.Path('{}').touch()
+    time.sleep(50)
+"""
 OFFLINE = ("chat", "--offline", "claude-opus-5/max")
 
 
@@ -54,3 +63,20 @@ def test_the_next_chat_offers_the_thread_with_what_came_and_what_was_typed(
         assert question.message.text == LONG
         assert answer.partial
         assert answer.message.parts
+
+
+def test_a_chat_that_a_signal_ends_does_not_wait_for_its_tool(environment, tmp_path):
+    (tmp_path / "slow.py").write_text(SLOW.format(started := tmp_path / "started"))
+    tool = ("--tool", f"{tmp_path}/slow.py:rest", "--approve", "all")
+    with running(*OFFLINE, *tool, environment=environment) as terminal:
+        terminal.until("/help")
+        terminal.press('[emulator: call rest {"city": "Paris"}]\r')
+        terminal.until("⚙ rest")
+        while not started.exists():
+            sleep(0.05)
+        began = monotonic()
+        terminal.signal(signal.SIGHUP)
+        assert terminal.ended() == CODES["SIGHUP"]
+        assert monotonic() - began < 25
+    with running(*OFFLINE, environment=environment) as terminal:
+        terminal.until("ended in the middle of", "/resume ")

@@ -1,6 +1,7 @@
 """The chat on a terminal: the reducer in ``state`` decides; this folder talks, records, draws."""
 
 from ._screen.app import run_chat
+from ._screen.ending import is_by_signal
 from ._screen.plain import run_plain_chat
 from ._screen.widgets.views import theme_of
 from .session import Session, approve
@@ -16,6 +17,7 @@ __all__ = [
     "actions",
     "approve",
     "initial_state",
+    "is_by_signal",
     "run_chat",
     "run_plain_chat",
     "theme_of",

@@ -100,7 +100,7 @@ def chat(
     from ...cassettes import AsyncTap
     from ...client import AsyncClient, Tools
     from ...store import load_settings
-    from ...tui import Session, approve, run_chat, run_plain_chat, theme_of
+    from ...tui import Session, approve, is_by_signal, run_chat, run_plain_chat, theme_of
     from ..ask.tools import function_of
 
     yours = load_settings()
@@ -136,10 +136,14 @@ def chat(
         if plain:
             return run_plain_chat(state, dial, session, tap=tap, clock=monotonic, first=first)
         theme = theme_of(os.environ, yours.theme)
-        return run_chat(state, dial, session, tap=tap, clock=monotonic, first=first, theme=theme)
+        code = run_chat(state, dial, session, tap=tap, clock=monotonic, first=first, theme=theme)
     finally:
         for line in writer.close():
             warn(line)
+    if is_by_signal(code):  # all is saved: do not wait for a tool that still runs
+        sys.stdout.flush()
+        os._exit(code)
+    return code
 
 
 def _check_terminal() -> None:

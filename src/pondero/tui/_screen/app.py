@@ -1,5 +1,6 @@
 """The chat on a terminal: keys become actions, states are drawn; ``executor`` runs the effects."""
 
+import asyncio
 import os
 import sys
 from collections.abc import Callable, Collection
@@ -37,7 +38,7 @@ from ..state import (
     reduce,
 )
 from .conversation import ConversationTab, Tabs
-from .ending import EndingSignals
+from .ending import EndingSignals, is_by_signal
 from .executor import Executor
 from .widgets.approval import ApprovalScreen
 from .widgets.comparison_screen import ComparisonScreen
@@ -479,5 +480,10 @@ def run_chat(
 ) -> int:
     """Draw the chat until the user leaves it, and return the exit code."""
     app = ChatApp(state, dial, session, tap=tap, clock=clock, first=first, theme=theme)
-    app.run()
+    runner = asyncio.Runner()
+    try:
+        runner.run(app.run_async())
+    finally:
+        if not is_by_signal(app.return_code or 0):  # else it would wait for a tool that still runs
+            runner.close()
     return app.return_code or 0

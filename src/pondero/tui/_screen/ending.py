@@ -6,6 +6,12 @@ from collections.abc import Callable
 from contextlib import suppress
 
 _NAMES = ("SIGHUP", "SIGTERM")
+_FIRST = 128  # exit codes of signals begin here
+
+
+def is_by_signal(code: int) -> bool:
+    """Return whether an exit code is that of a chat that a signal ended."""
+    return code > _FIRST
 
 
 class EndingSignals:
@@ -24,7 +30,7 @@ class EndingSignals:
         for number in (each for each in known if each is not None):
             if signal.getsignal(number) is signal.SIG_DFL:
                 with suppress(NotImplementedError, RuntimeError, ValueError):
-                    loop.add_signal_handler(number, end, 128 + number)
+                    loop.add_signal_handler(number, end, _FIRST + number)
                     self._handled.append(number)
 
     def remove_handlers(self) -> None:
