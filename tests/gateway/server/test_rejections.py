@@ -186,6 +186,13 @@ def test_every_request_has_one_record_with_its_reason(name):
     assert not [text for text in (SECRET_TEXT, "pnd_") if text in line]
 
 
+@pytest.mark.parametrize("model", ["opus", "nobody"])
+def test_the_record_of_a_token_count_names_the_requested_model(model):
+    gate = Gate()
+    asyncio.run(gate.ask("POST", "/v1/messages/count_tokens", body={**COUNTED, "model": model}))
+    assert [record.said for record in gate.seen] == [model]
+
+
 @pytest.mark.parametrize("path", ["/health", "/", "/metrics", "/console/", "/admin/keys"])
 def test_what_the_page_says_has_no_record_has_none(path):
     gate = Gate()

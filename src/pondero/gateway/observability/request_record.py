@@ -51,6 +51,10 @@ class RequestRecord:
         """Set fields of the receipt."""
         self._facts |= facts
 
+    def note_model(self, name: str) -> None:
+        """Set the name of the model that the client requested."""
+        self.requested_model = name
+
     def note_first(self) -> None:
         """Set the time of the first piece of an answer, once."""
         self._facts.setdefault("first", monotonic() - self._begun)

@@ -1,5 +1,7 @@
 """Counts a prompt's tokens by the model's service, else estimates, as a header says."""
 
+from collections.abc import Callable
+
 import msgspec
 
 from ...canon import (
@@ -19,9 +21,12 @@ from .stored_ids import check_stored_ids
 
 
 async def count_prompt(
-    gateway: GatewayContext, http: HttpRequest, requester: Requester
+    gateway: GatewayContext, http: HttpRequest, requester: Requester, *, note: Callable[[str], None]
 ) -> HttpResponse | None:
-    """Return the token count of a prompt; None for any other request."""
+    """Return the token count of a prompt; None for any other request.
+
+    ``note`` is called with the name of the model that was requested.
+    """
     for name in NAMES:
         service = get_dialect(name).service()
         models = service.models
@@ -31,17 +36,23 @@ async def count_prompt(
                 ClientRequest(id="", client_dialect=name, http=http, requester=requester),
                 service,
                 models,
+                note,
             )
     return None
 
 
 async def _count(
-    gateway: GatewayContext, call: ClientRequest, service: Service[Json], models: ModelEndpoints
+    gateway: GatewayContext,
+    call: ClientRequest,
+    service: Service[Json],
+    models: ModelEndpoints,
+    note: Callable[[str], None],
 ) -> HttpResponse:
     if models.parse_count is None or models.write_count is None:
         return service.error(404, "this API has no token count", code=None, retry_after=None)
     try:
         call = msgspec.structs.replace(call, http=models.parse_count(call.http))
+        note(service.requested_model(call.http) or "")
         routed = await parse_and_route(gateway, call, service)
         routed = await check_stored_ids(gateway, routed)
         if gateway.hooks:  # the service reads the prompt to count it

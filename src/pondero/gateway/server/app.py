@@ -308,7 +308,7 @@ class App:
         record = self._start_record(arrival, http, requester)
         what = "token count"
         try:
-            found = await count_prompt(gateway, http, requester)
+            found = await count_prompt(gateway, http, requester, note=record.note_model)
             if found is None:
                 what = "stored answer"
                 found = await answer_kept_call(gateway, http, requester, writer)
