@@ -184,6 +184,15 @@ def test_a_misspelt_model_gets_a_suggestion(finder, text, guess):
         finder.entry(text)
 
 
+@pytest.mark.parametrize(("text", "names"), [("llama3", 1), ("llama4", 2)])
+def test_a_model_without_a_default_provider_is_named_with_each_that_has_it(finder, text, names):
+    with pytest.raises(UnknownModel, match="needs the name of its provider: ") as caught:
+        finder.entry(text)
+    said = str(caught.value).rpartition("provider: ")[2].split(" or ")
+    assert len(said) == names
+    assert all(each.endswith(f":{text}") for each in said)
+
+
 @pytest.mark.parametrize(
     "text",
     [

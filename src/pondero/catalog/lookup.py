@@ -543,7 +543,7 @@ class Lookup:
 
     def _describe_unknown(self, model: str, kind: str = "model ") -> str:
         if hosts := self._hosts.get(model.lower()):
-            return f"{model!r} is served by several; say whose: {' or '.join(hosts)}"
+            return f"{model!r} needs the name of its provider: {' or '.join(hosts)}"
         if lines := list(filter(self._is_free, self._shorts[1].get(fold_name(model), ()))):
             return f"unknown {kind}{model!r}; did you mean {' or '.join(map(repr, lines))}?"
         close = self.close(model)

@@ -69,6 +69,21 @@ def test_the_first_screen_says_what_to_type_next(call, served):
     assert max(map(len, out.splitlines())) <= 80
 
 
+def test_the_launch_that_it_names_finds_the_same_models(call, tmp_path, served, monkeypatch):
+    file = written(tmp_path, ROUTES)
+    monkeypatch.chdir(tmp_path)
+    _, out, _ = call("serve", "--offline", "--config", "gate.toml")
+    line = next(line for line in out.splitlines() if line.startswith("  pondero launch"))
+
+    assert shlex.split(line) == [
+        *("pondero", "launch", "claude", "-m", "opus/high"),
+        *("--config", file, "--offline"),
+    ]
+    _, out, _ = call("serve")
+    line = next(line for line in out.splitlines() if line.startswith("  pondero launch"))
+    assert "--" not in line
+
+
 def test_a_check_shows_each_group_its_keys_and_what_they_may_take_together(call, tmp_path, served):
     group = '\n[[group]]\nname = "research"\nthinking = { cap = "low" }\n'
     group += "budget = { cost = 200 }\nlimit = { requests = 9 }\n"

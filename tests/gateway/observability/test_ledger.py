@@ -35,7 +35,7 @@ from pondero.gateway.observability.ledger_database import (
     SqliteDatabase,
     ledger_database,
 )
-from pondero.gateway.observability.receipt import KILLED, Receipt
+from pondero.gateway.observability.receipt import KILLED, NO_LEVEL, Receipt
 from pondero.store import Schema
 
 RECEIPT = Receipt(
@@ -192,6 +192,11 @@ def test_the_end_of_a_request_replaces_the_row_of_its_beginning(database, tmp_pa
         written(database, [receipt], tmp_path / "aside")
     rows = database.rows("SELECT ended, reason, estimated FROM pondero_receipts")
     assert rows == [("done", None, 0)]
+
+
+def test_the_usage_of_a_request_without_a_level_has_none(database, tmp_path):
+    written(database, [replace(RECEIPT, sent=NO_LEVEL)], tmp_path / "aside")
+    assert [each.level for each in query_usage(database)] == [None]
 
 
 def test_what_was_taken_adds_up_by_key_model_and_level(database, tmp_path):

@@ -1,6 +1,8 @@
 """``serve``: runs the gateway on a port; ``--check`` only prints what it would serve."""
 
+import shlex
 import textwrap
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -79,13 +81,21 @@ def serve(
     known_secrets()  # a keyring may take a second, which no request should wait for
 
     def greet(where: str) -> None:
-        echo(_format_greeting(where, config, routing))
+        echo(_format_greeting(where, config, routing, _launch_options(file, offline=offline)))
 
     run(config, transport=offline_transport(offline=offline), ready=greet)
     return 0
 
 
-def _format_greeting(where: str, config: "GatewayConfig", routing: "Routing") -> str:
+def _launch_options(file: str | None, *, offline: bool) -> str:
+    """Return what makes ``launch`` serve the same models, from any folder."""
+    config = "" if file is None else f" --config {shlex.quote(str(Path(file).absolute()))}"
+    return f"{config}{' --offline' if offline else ''}"
+
+
+def _format_greeting(
+    where: str, config: "GatewayConfig", routing: "Routing", launch_options: str
+) -> str:
     key = "any" if not config.keys else "YOUR_KEY"
     names = routing.names()
     name = _example(config, routing)
@@ -114,7 +124,8 @@ def _format_greeting(where: str, config: "GatewayConfig", routing: "Routing") ->
             "",
             f"A level may follow a name: {name}/high.",
             f"Live requests, keys and a level preview: {where}/console",
-            f"All of it at once: pondero launch claude -m {name}/high",
+            "All of it at once, on a gateway of its own:",
+            f"  pondero launch claude -m {name}/high{launch_options}",
         )
     )
 

@@ -24,6 +24,7 @@ from ..hooks.bounded_call import FAILED
 from ..hooks.chain import HookedAnswer, note_failures
 from ..levels.level_rules import show_sent
 from ..levels.level_window import keep_level_window
+from ..observability.receipt import NO_LEVEL
 from ..observability.request_record import RequestRecord
 from ..quotas.output_bound import count_answers
 from ..quotas.prompt_bound import find_prompt_bound
@@ -222,7 +223,7 @@ class _Delivery:
         self.record.note(
             road=attempt.path.name,
             asked=attempt.level.requested,
-            sent=show_sent(plan) if plan.level or plan.budget is not None else str(None),
+            sent=show_sent(plan) if plan.level or plan.budget is not None else NO_LEVEL,
             why=attempt.level.why,
             adjustments=tuple([note.code for note in plan.adjustments]),
         )

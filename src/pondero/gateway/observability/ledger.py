@@ -20,7 +20,7 @@ from .audit_log import AuditEntry, log_entry, write_entries
 from .background_work import BackgroundWork
 from .journal import Journal
 from .ledger_database import FILE, LedgerDatabase, ledger_database
-from .receipt import KILLED, Observer, Receipt, redact_receipt
+from .receipt import KILLED, NO_LEVEL, Observer, Receipt, redact_receipt
 
 LOG = logging.getLogger("pondero.gateway")
 
@@ -344,7 +344,7 @@ def _make_total(row: Sequence[Any]) -> UsageTotal:
     read, cached, thought, wrote = (None if count is None else int(count) for count in counts)
     return UsageTotal(
         model=model,
-        level=level,
+        level=None if level == NO_LEVEL else level,
         turns=requests,
         replies=requests,
         input=read,

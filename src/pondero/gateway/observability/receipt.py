@@ -104,6 +104,8 @@ def make_id(now: float) -> str:
 _latest = [0]  # milliseconds
 
 
+NO_LEVEL = "None"
+"""What a record has as the level sent if the plan has none."""
 KILLED = "the worker was killed"
 """The reason in the record of a request that its worker did not end."""
 
