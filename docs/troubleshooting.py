@@ -51,7 +51,7 @@ def iter_own_words() -> Iterator[Advice]:
         for name in topic["rules"].get(_CHAT, ()):
             for file, says in said:
                 if row := says.get(name):
-                    status = row.get("status", book[name].status)
+                    status = row.get("status", 400)  # as in referee.md, whatever the rule has
                     owner = f"`{file.removesuffix('.toml')}`"
                     title, do = topic["title"], topic["do"]
                     yield Advice(owner, title, row["text"], status, book[name], do)

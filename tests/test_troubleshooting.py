@@ -14,6 +14,7 @@ from pondero.canon import ResponseHead
 from pondero.cli.app import app, run
 from pondero.client import load_catalog
 from pondero.dialects import NAMES, get_dialect
+from pondero.dialects.openai_chat.service.models import provider_of
 from pondero.dialects.rejections import load_rules
 from pondero.emulator import Emulator
 from pondero.thinking import CODES, TOKENS
@@ -63,6 +64,14 @@ def _pattern(text):
     parts = re.split(r"\{[^}]*\}", plain)
     plain = [part.replace("\x00", "{").replace("\x01", "}") for part in parts]
     return ".+".join(re.escape(json.dumps(part, ensure_ascii=False)[1:-1]) for part in plain)
+
+
+@pytest.mark.parametrize(
+    "row", [*MADE["iter_own_words"]()], ids=lambda row: f"{row.owner} {row.text}"[:60]
+)
+def test_a_wording_of_one_provider_has_the_status_that_the_emulator_answers_with(row):
+    says = provider_of(row.owner.strip("`")).says.values()
+    assert row.status in {each.status for each in says if each.text == row.text}
 
 
 LEVEL_TOPICS = {
