@@ -16,7 +16,7 @@ def test_a_story_has_a_report_or_a_capture_and_its_block_runs_as_printed(title, 
     (block,) = re.findall(r"^```python\n(.*?)^```", story, re.DOTALL | re.MULTILINE)
     exec(compile(block, "why.md", "exec", dont_inherit=True), {"__name__": "page"})
     printed = capsys.readouterr().out
-    said = re.findall(r"print\(.*\)  # (.*?)(?: \.\.\.)?$", block, re.MULTILINE)
+    said = re.findall(r"^ *(?:print\(.*)?\)  # (.*?)(?: \.\.\.)?$", block, re.MULTILINE)
     assert said
     for each in said:
         assert each in printed
