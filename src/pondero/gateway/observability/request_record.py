@@ -25,12 +25,12 @@ class RequestRecord:
             "front": call.client_dialect,
             "trace": call.http.headers.get("traceparent"),
         }
-        self.requested_model = ""
+        self.requested_model: str = ""
         self.meter: UsageMeter = UsageMeter()
         self.meter.begun = self._note_try
         self._admission: Admission | None = None
         self._figures: Figures | None = None
-        self._is_done = False
+        self._is_done: bool = False
 
     def drop(self) -> None:
         """Record nothing: a rejection by the key is recorded elsewhere."""
