@@ -9,6 +9,7 @@ import pytest
 
 from pondero.cli.app import run
 from pondero.errors import PonderoError
+from pondero.gateway.config.model import ServerConfig
 from tests.kubernetes_checks import (
     CHECKS,
     DEPLOY,
@@ -37,6 +38,13 @@ def test_the_configuration_is_right_with_the_variables_of_the_secret(capsys, mon
 
 def test_the_configuration_is_the_one_of_compose():
     assert config_file(FILES).read_bytes() == (DEPLOY / "gateway.toml").read_bytes()
+
+
+def test_the_memory_of_the_page_is_that_of_the_program():
+    page = (DEPLOY.parent / "docs" / "kubernetes.md").read_text("utf-8")
+    server = ServerConfig()
+    assert f"`answer_cache_bytes` ({server.answer_cache_bytes >> 20} MiB)" in page
+    assert f"`max_body` bytes ({server.max_body >> 20} MiB)" in page
 
 
 def test_the_page_applies_folders_and_files_that_are_there():

@@ -212,7 +212,7 @@ class ServerConfig(Struct, frozen=True, forbid_unknown_fields=True):
     ``state`` is "memory" or a Redis address; ``ledger`` is "sqlite", "off" or a PostgreSQL
     address. Either may be a reference, because addresses may contain passwords.
     ``answer_cache_seconds`` and ``answer_cache_bytes`` limit the answers cached for clients that
-    drop signatures; a quarter of the bytes, in the memory of each process, is for conversations
+    drop signatures; half of the bytes, in the memory of each process, is for conversations
     that were read, so that the next request costs only its new turns. ``on_state_loss``: whether
     requests are answered while Redis is unreachable. ``max_upload``: bytes of a body that is not
     read into memory. ``log`` is "stderr", "off", or a file.
@@ -230,7 +230,7 @@ class ServerConfig(Struct, frozen=True, forbid_unknown_fields=True):
     max_body: Count = 64 * _MIB
     max_upload: Count = 512 * _MIB
     answer_cache_seconds: Seconds = 3600
-    answer_cache_bytes: Annotated[int, Meta(ge=0)] = 64 * _MIB
+    answer_cache_bytes: Annotated[int, Meta(ge=0)] = 256 * _MIB
     drain_seconds: Annotated[float, Meta(ge=0, le=86_400)] = 30
     on_state_loss: Literal["allow", "refuse"] = "allow"
     log: str = "stderr"

@@ -17,8 +17,8 @@ from .searched_text import SearchedText
 
 T = TypeVar("T")
 
-REMEMBERED_SHARE = 4
-"""A quarter of the memory for answers is for conversations."""
+REMEMBERED_SHARE = 2
+"""Half of the memory for answers is for conversations."""
 
 _OVERHEAD = 600  # bytes of a message, or of a conversation, in addition to its content
 _DECODED = 4  # times its bytes: what a message takes, and the bytes themselves
