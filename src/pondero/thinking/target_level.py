@@ -258,7 +258,7 @@ def _use_budget(intent: Intent, case: ResolveContext) -> TargetLevel:
         return TargetLevel("on", "on")
     meant = nearest_level(tokens)
     level = models_word(meant, capability)
-    why = f"this model takes levels, not token budgets; {meant} is about {FIGURES[meant]:,} tokens"
+    why = f"this model takes levels, not token budgets; {meant} counts as {FIGURES[meant]:,} tokens"
     if level != meant:
         why += f", and {_stand_in(level, meant, capability)}"
     case.note("budget_as_level", "budget", tokens, level, why)
