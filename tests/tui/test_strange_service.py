@@ -49,3 +49,8 @@ def test_a_key_in_a_note_is_not_shown(monkeypatch: pytest.MonkeyPatch):
     assert clean is not None
     assert key not in "".join(describe_trouble(clean))
     assert "answered" in describe_trouble(clean)[1]
+
+
+def test_an_error_in_what_the_user_gave_gets_no_further_hint():
+    lines = describe_trouble(errors.BadParameter("cannot read 'x': No such file or directory"))
+    assert lines == ("✗ cannot read 'x': No such file or directory",)

@@ -360,14 +360,19 @@ _NAMED_BY_NOTES = (errors.NotFound, errors.BadRequest)  # a note says which addr
 
 
 def describe_trouble(error: PonderoError) -> tuple[str, ...]:
-    """Return what went wrong and what the user can do about it, a line each."""
+    """Return what went wrong and what the user can do about it, a line each.
+
+    Errors in what the user gave say themselves what to do.
+    """
     said = " ".join(str(error).split()) or type(error).__name__
     status = getattr(error, "status", None)  # an error without its keys, see reports, has none
     kind = f" ({status})" if status else ""
     notes = tuple(f"  → {note}" for note in getattr(error, "__notes__", ()))
     if notes and isinstance(error, _NAMED_BY_NOTES):
         return (f"✗ {said}{kind}", *notes)
-    way = next((way for kind, way in _WAYS if isinstance(error, kind)), "/help shows what there is")
+    way = next((way for kind, way in _WAYS if isinstance(error, kind)), None)
+    if way is None and isinstance(error, errors.UsageError):
+        return (f"✗ {said}{kind}", *notes)
     if isinstance(error, errors.Malformed) and _WRONG_ADDRESS in said:
         way = _ELSEWHERE  # the same answer would come again
-    return (f"✗ {said}{kind}", *notes, f"  → {way}")
+    return (f"✗ {said}{kind}", *notes, f"  → {way or '/help shows what there is'}")
