@@ -22,7 +22,9 @@ from pondero.dialects import get_dialect
 from pondero.emulator import SERVER, Emulator
 
 FOLDER = Path(__file__).parents[1] / "cassettes"
-PROVIDERS = sorted(path.name for path in FOLDER.iterdir() if path.is_dir())
+PROVIDERS = sorted(
+    path.name for path in FOLDER.iterdir() if path.is_dir() and path.name != "__pycache__"
+)
 FILES = sorted(FOLDER.rglob("*.jsonl"))
 BY_NAME = {scenario.name: scenario for scenario in SCENARIOS}
 KEY = "sk-proj-" + "a1" * 12  # shaped like one, and none

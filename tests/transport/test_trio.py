@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import sys
+from queue import SimpleQueue
 
 import pytest
 import trio
@@ -93,12 +94,12 @@ def test_tools_run_inside_trio():
 
 @pytest.mark.filterwarnings("ignore:Async generator 'http(x|core)2:ResourceWarning")
 def test_a_cancelled_question_frees_its_connection_inside_trio():
-    gone: list[bool] = []
+    gone: SimpleQueue[bool] = SimpleQueue()
 
     def script(peer) -> None:
         peer.read()
         peer.say(chunked(*SUM[:3])[:-5])
-        gone.append(peer.gone())
+        gone.put(peer.gone())
 
     async def main(url: str) -> None:
         async with client(url) as made, made.stream(MODEL, "hello") as stream:
@@ -109,7 +110,7 @@ def test_a_cancelled_question_frees_its_connection_inside_trio():
 
     with serving(script) as server:
         trio.run(main, server.url)
-    assert gone == [True]
+        assert gone.get(timeout=30)
 
 
 def test_the_fast_transport_says_inside_trio_which_one_to_use():
