@@ -19,6 +19,7 @@ from pondero.gateway.server.run import run_gateway_in_thread
 
 pytestmark = [
     pytest.mark.judge,
+    pytest.mark.usefixtures("leaves_open"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
