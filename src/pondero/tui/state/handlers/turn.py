@@ -362,7 +362,7 @@ _NAMED_BY_NOTES = (errors.NotFound, errors.BadRequest)  # a note says which addr
 def describe_trouble(error: PonderoError) -> tuple[str, ...]:
     """Return what went wrong and what the user can do about it, a line each.
 
-    Errors in what the user gave say themselves what to do.
+    An error about a value that the user gave names the cure itself.
     """
     said = " ".join(str(error).split()) or type(error).__name__
     status = getattr(error, "status", None)  # an error without its keys, see reports, has none
