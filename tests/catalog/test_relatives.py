@@ -83,7 +83,7 @@ def test_a_slightly_older_or_newer_name_gets_its_family_or_a_neighbour(data):
         ("bedrock:openai.gpt-5.3", "openai.gpt-5.4", "oldest known version of its line"),
         ("zai:glm-4.1", "glm-4.5", "oldest known version of its line"),
         ("xai:grok-5", "grok-4.7", "newest known of its line"),
-        ("azure-anthropic:claude-opus", "claude-opus-5-5", "newest known of its line"),
+        ("anthropic:claude-opus", "claude-opus-5-5", "newest known of its line"),
     ],
 )
 def test_a_guess_says_whom_it_took_and_why(text, like, why):

@@ -122,20 +122,6 @@ def test_a_name_in_full_never_means_another_model(names):
     assert found.short == "" or found.model != model
 
 
-@pytest.mark.parametrize("name", SHORT)
-def test_a_short_name_after_its_own_provider_means_the_same(name):
-    id = SHORT[name].id
-    provider = id.partition(":")[0]
-    entry = SHIPPED.entry(f"{provider}:{name}")
-    assert (entry.id, entry.short) == (SHIPPED.entry(name).id, name)
-    assert SHIPPED.pin(f"{provider}:{name}/high") == f"{id}/high"
-
-
-def test_after_another_provider_a_short_name_is_a_name_of_its_own():
-    assert SHIPPED.entry("ollama:opus").model == "opus"
-    assert SHIPPED.entry("openrouter:opus").short == ""
-
-
 def test_no_catalogued_name_is_a_short_name():
     homes = {group.home for group in SHIPPED.catalog.groups.values()}
     names = {

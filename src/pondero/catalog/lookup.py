@@ -318,17 +318,12 @@ class Lookup:
         return {name: short for name, short in found.items() if self._is_free(name)}
 
     def _find_short(self, name: ParsedModelName) -> ShortName | None:
-        """Return what a short name means, alone or after the provider that makes the model.
-
-        A name that the catalog has in full means itself.
-        """
+        """Return what a short name means; a name that the catalog has in full means itself."""
         bare = fold_name(name.model)
-        if not bare.replace("-", "").isalpha():
+        if name.provider is not None or not bare.replace("-", "").isalpha():
             return None
         short = self._shorts[0].get(bare)
-        if short is None or name.provider not in (None, short.id.partition(":")[0]):
-            return None
-        return short if self._is_free(name.model) else None
+        return short if short is not None and self._is_free(name.model) else None
 
     def _is_free(self, model: str) -> bool:
         known = self.catalog.providers.values()
