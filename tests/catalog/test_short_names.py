@@ -122,6 +122,12 @@ def test_a_name_in_full_never_means_another_model(names):
     assert found.short == "" or found.model != model
 
 
+@pytest.mark.parametrize("provider", ["anthropic", "ollama"])
+def test_after_the_name_of_a_provider_a_short_name_is_a_name_of_its_own(provider):
+    entry = SHIPPED.entry(f"{provider}:opus")
+    assert (entry.model, entry.short) == ("opus", "")
+
+
 def test_no_catalogued_name_is_a_short_name():
     homes = {group.home for group in SHIPPED.catalog.groups.values()}
     names = {
