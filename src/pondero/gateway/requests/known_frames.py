@@ -93,16 +93,19 @@ class _KnownAttempt(Struct, eq=False):
     first: FirstTurn | None = None
     looked: bool = False
 
+    def write(self, text: bytes) -> bytes:
+        """Return the body with another text."""
+        return b"%b%b%b" % (self.before, text, self.after)
+
 
 async def parse_framed(
     gateway: GatewayContext, call: ClientRequest, service: Service[Json]
 ) -> RoutedRequest | None:
     """Return what ``parse_locally`` returns, if the frame of a request is known."""
-    body = call.http.body
-    if len(body) >= SHORT_BODY or call.local is not None or gateway.hooks:
+    if not _may_have_frame(gateway, call):
         return None
     for frame in gateway.frames.find(_find_place(call)):
-        if (text := frame.find_text(body)) is not None and _is_same(frame, gateway, call):
+        if (text := frame.find_text(call.http.body)) is not None and _is_same(frame, gateway, call):
             return await _put_text(gateway, call, service, FramedText(frame, text))
     return None
 
@@ -169,7 +172,7 @@ def find_attempt(
     known = _find_known(framed.frame, entry, _list_needs(gateway, routed, entry))
     if known is None or known.attempt is None:
         return None
-    body = b"%b%b%b" % (known.before, framed.text, known.after)
+    body = known.write(framed.text)
     attempt = _put_body(known.attempt, body, at=time() if known.is_dated else None, turn=turn)
     if known.first is None:
         return attempt
@@ -217,8 +220,7 @@ def note_window(gateway: GatewayContext, routed: RoutedRequest, window: LevelRea
     if first is None:
         return
     said = _TRIED.encode()
-    body = b"%b%b%b" % (known.before, said, known.after)
-    attempt = _put_body(known.attempt, body, at=None, turn=known.attempt.turn)
+    attempt = _put_body(known.attempt, known.write(said), at=None, turn=known.attempt.turn)
     tried = plan_level_window(gateway, _try_text(routed, framed), attempt)
     same = find_first_turn(routed, tried, said)
     if same is not None and {tried.keys[-1]: same.stated} == first.remember(gateway, said):
@@ -274,6 +276,11 @@ def _list_needs(
     )
 
 
+def _may_have_frame(gateway: GatewayContext, call: ClientRequest) -> bool:
+    """Return whether a request is short, of no WebSocket, and read by no hook."""
+    return len(call.http.body) < SHORT_BODY and call.local is None and not gateway.hooks
+
+
 def _find_place(call: ClientRequest) -> tuple[str, ...]:
     return (call.client_dialect, call.http.url, call.requester.id)
 
@@ -296,7 +303,7 @@ def _list_headers(http: HttpRequest) -> dict[str, str]:
 def _is_question(gateway: GatewayContext, routed: RoutedRequest) -> bool:
     """Return whether a request is one plain question, on whose text nothing else depends."""
     call, request = routed.call, routed.request
-    if len(call.http.body) >= SHORT_BODY or call.local is not None or gateway.hooks:
+    if not _may_have_frame(gateway, call):
         return False
     if routed.is_wrapped or routed.conversation is not None or routed.unread is not None:
         return False
