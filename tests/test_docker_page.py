@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -24,9 +25,11 @@ RUN = next(line for line in LINES if line[:2] == ["docker", "run"])
 
 def test_every_line_is_a_command_of_docker_or_prepares_one():
     verbs = [line[1] for line in LINES if line[0] == "docker"]
-    assert verbs == ["build", "run", "kill", "stop"]
+    alone = ["build", "run", "kill", "exec", "exec", "exec", "kill", "stop"]
+    assert verbs == [*alone, "compose", "compose"]
     rest = [line for line in LINES if line[0] != "docker"]
-    assert [line[0] for line in rest] == ["curl", "cp", "export", "GATEWAY_TOML=./my-gateway.toml"]
+    assert [line[0] for line in rest] == ["curl", "cp", "export", "export"]
+    assert rest[-1] == ["export", "GATEWAY_TOML=./my-gateway.toml"]
     assert rest[0][-1].removeprefix("http://127.0.0.1:8787") == "/health"
 
 
@@ -42,9 +45,16 @@ def test_the_run_publishes_the_port_and_mounts_what_the_image_reads():
     assert re.search(r"^EXPOSE 8787$", DOCKERFILE, re.MULTILINE)
     mounts = [RUN[at + 1].split(":")[1] for at, word in enumerate(RUN) if word == "-v"]
     command = yaml.safe_load(re.search(r"^CMD (\[.*\])$", DOCKERFILE, re.MULTILINE)[1])
-    assert mounts[0] == command[command.index("--config") + 1]
+    assert mounts[0] == str(Path(command[command.index("--config") + 1]).parent)
+    assert f"PONDERO_CONFIG_DIR={mounts[0]}" in DOCKERFILE, "commands for keys find it"
     assert re.search(rf"^VOLUME {mounts[1]}$", DOCKERFILE, re.MULTILINE)
     assert f"PONDERO_DATA_DIR={mounts[1]}" in DOCKERFILE
+
+
+def test_the_words_that_let_the_emulator_answer_are_those_of_the_image_and_offline():
+    command = yaml.safe_load(re.search(r"^CMD (\[.*\])$", DOCKERFILE, re.MULTILINE)[1])
+    assert f"`{' '.join(command)} --offline`" in PAGE
+    assert 'ENTRYPOINT ["pondero"]' in DOCKERFILE
 
 
 def test_the_variable_of_the_run_is_a_providers_key():
@@ -54,7 +64,7 @@ def test_the_variable_of_the_run_is_a_providers_key():
 
 def test_a_stopped_container_has_longer_than_open_answers():
     stop = next(line for line in LINES if line[:2] == ["docker", "stop"])
-    assert int(stop[stop.index("--time") + 1]) > ServerConfig().drain_seconds
+    assert int(stop[stop.index("-t") + 1]) > ServerConfig().drain_seconds
     assert "STOPSIGNAL SIGTERM" in DOCKERFILE
 
 
@@ -71,10 +81,23 @@ def test_compose_has_the_services_of_the_table_and_the_variables_of_the_block():
     assert set(named) == set(COMPOSE["services"])
     assert COMPOSE["services"]["gateway"]["scale"] == 2
     text = (ROOT / "deploy" / "compose.yaml").read_text("utf-8")
-    for name in ("GATEWAY_TOML", "POSTGRES_PASSWORD", "ANTHROPIC_API_KEY"):
+    exported = next(line for line in LINES if line[0] == "export")
+    names = [word.removesuffix("=...") for word in exported[1:]]
+    for name in ("GATEWAY_TOML", *names):
         assert f"${{{name}" in text
     assert "noeviction" in COMPOSE["services"]["redis"]["command"]
+    most = re.search(r"client_max_body_size (\d+)m;", COMPOSE["configs"]["balancer"]["content"])
+    assert int(most[1]) << 20 == ServerConfig().max_upload, "files may be as large as the gateway's"
     assert "proxy_next_upstream off" in COMPOSE["configs"]["balancer"]["content"]
+
+
+def test_the_printed_variables_serve_every_route_of_the_example():
+    exported = next(line for line in LINES if line[0] == "export")
+    names = {word.removesuffix("=...") for word in exported[1:]}
+    providers = load_shipped().providers
+    routes = tomllib.loads((ROOT / "deploy" / "gateway.toml").read_text("utf-8"))["route"]
+    for route in routes:
+        assert names & set(providers[route["to"].partition(":")[0]].keys), route["to"]
 
 
 @pytest.mark.parametrize("copied", [line for line in LINES if line[0] == "cp"])

@@ -37,7 +37,7 @@ SAID = {
     "agent": ["sent=high", "17 * 23 = 391", "gemini-3-flash-preview/high"],
     "gateway": ["gateway.toml is right", "17 * 23 = 391"],
     "evaluation": ["the report is report.html", "17 * 23 = 391"],
-    "tests": ["4 passed", '"gpt-5.5"', "17 * 23 = 391"],
+    "tests": ["4 passed", "2 passed", "17 * 23 = 391"],
 }
 """What a page's commands print, besides the blocks of text on the page."""
 
@@ -102,6 +102,14 @@ def test_a_quickstart_does_what_it_says(page, home):
         if language == "text" and not title and "export " not in text:
             for line in text.splitlines():
                 assert line in printed
+
+
+def test_the_key_of_the_gateway_is_in_a_private_file(home):
+    blocks = _blocks("gateway")
+    made = next(at for at, (_, _, text) in enumerate(blocks) if "keys create" in text)
+    done = _run(home, blocks[: made + 1])
+    assert done.returncode == 0, done.stderr
+    assert stat.S_IMODE((home / "work" / "key.txt").stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -34,7 +34,7 @@ ELSEWHERE = {
     "from/pydantic-ai.md": "tests/test_coming_from.py",
     "from/vendor-sdks.md": "tests/test_coming_from.py",
     "gateway.md": "tests/gateway/test_stored_sdk.py",
-    "guides/conversation.md": "tests/client/test_python_page.py",
+    "guides/change-the-level.md": "tests/client/test_python_page.py",
     "guides/conversations.md": "tests/client/test_python_page.py",
     "guides/failures.md": "tests/client/test_python_page.py",
     "guides/tools.md": "tests/client/test_python_page.py",

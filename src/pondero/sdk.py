@@ -1,8 +1,9 @@
-"""HTTP clients for other SDKs that set the level of each request.
+"""HTTP clients for other SDKs: with a level for each request, an emulator or a cassette.
 
 Pass ``client("high")`` or ``aclient("high")`` to the anthropic and openai SDKs as
 ``http_client=``, to google-genai in its ``http_options`` as ``httpx_client`` and
-``httpx_async_client``. A request to an unknown wire or model passes unchanged.
+``httpx_async_client``. A request to an unknown wire or model passes unchanged, and without a level
+every request does: ``client(transport=Emulator())`` is for tests.
 """
 
 from collections.abc import AsyncIterator, Generator, Iterator
@@ -25,7 +26,7 @@ _DECODED_HEADERS = ("content-encoding", "content-length", "transfer-encoding")
 
 
 def client(
-    level: ThinkingLike,
+    level: ThinkingLike = None,
     cassette: str | PathLike[str] | None = None,
     policy: PolicyLike = None,
     transport: Transport | None = None,
@@ -36,6 +37,8 @@ def client(
 
     >>> import pondero.sdk, anthropic
     >>> dialled = anthropic.Anthropic(http_client=pondero.sdk.client("high"))
+    >>> from pondero.emulator import Emulator
+    >>> tested = anthropic.Anthropic(http_client=pondero.sdk.client(transport=Emulator()))
     """
     from .cassettes import Cassette  # noqa: PLC0415 - each needs its library
     from .transport import HttpTransport  # noqa: PLC0415 - each needs its library
@@ -50,7 +53,7 @@ def client(
 
 
 def aclient(
-    level: ThinkingLike,
+    level: ThinkingLike = None,
     cassette: str | PathLike[str] | None = None,
     policy: PolicyLike = None,
     transport: AsyncTransport | None = None,
@@ -164,4 +167,6 @@ def _translate_errors(request: httpx2.Request) -> Generator[None, None, None]:
     except Timeout as error:
         raise httpx2.ReadTimeout(str(error), request=request) from error
     except TransportError as error:
-        raise httpx2.ConnectError(str(error), request=request) from error
+        # As httpx2 itself: a connection that breaks later is another error than none.
+        kind = httpx2.RemoteProtocolError if error.connected else httpx2.ConnectError
+        raise kind(str(error), request=request) from error

@@ -233,7 +233,7 @@ def test_the_cost_of_an_answer_is_the_discounted_one():
     (charge,) = reply.bill.charges
     live = price_usage(charge.provider, charge.model, reply.usage, at=charge.at)
     assert Decimal(list_cost(reply)) * 2 == live
-    assert reply.cost_unknown == "the emulator or a cassette answered, and nothing is paid"
+    assert reply.cost_unknown == "the emulator or a recording answered, and nothing is paid"
 
 
 @pytest.mark.parametrize("name", SERVICES)

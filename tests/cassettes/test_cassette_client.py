@@ -62,7 +62,14 @@ def test_recording_without_a_key_says_which_variable_to_set(tmp_path):
     assert service.sent == []
 
 
-@pytest.mark.parametrize("block", [each for each in _BLOCKS if "import pytest" not in each])
+@pytest.mark.parametrize(
+    "block",
+    [
+        each
+        for each in _BLOCKS
+        if not {"pytest", "anthropic"} & {*re.findall(r"import (\w+)", each)}
+    ],
+)
 def test_the_documentations_code_runs_as_printed(block, sums):
     names = {}
     exec(compile(block, "docs/cassettes.md", "exec"), names)
@@ -70,6 +77,39 @@ def test_the_documentations_code_runs_as_printed(block, sums):
         assert names["reply"].text == "391"
     else:
         assert names["find_leaks"](sums) == ()
+
+
+def test_the_documentations_sdk_plays_without_a_key(tmp_path, monkeypatch):
+    pytest.importorskip("anthropic")
+    [block] = [each for each in _BLOCKS if "import anthropic" in each]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    recording = block.replace("sdk.client(", "sdk.client(transport=Cassette_, ").replace(
+        'cassette="cassettes/sums-sdk.jsonl"', ""
+    )
+    path = tmp_path / "cassettes" / "sums-sdk.jsonl"
+    names = {"Cassette_": Cassette(path, Emulator(), record=True)}
+    exec(compile(recording, "docs/cassettes.md", "exec"), names)
+    played = {}
+    exec(compile(block, "docs/cassettes.md", "exec"), played)
+    assert played["message"].content[-1].text == "17 * 23 = 391"
+    assert played["message"] == names["message"]
+
+
+def test_what_does_not_match_is_the_cause_of_the_sdks_error(tmp_path):
+    anthropic = pytest.importorskip("anthropic")
+    path = tmp_path / "case.jsonl"
+
+    def ask(http, words):
+        with http:
+            client = anthropic.Anthropic(api_key="any", max_retries=0, http_client=http)
+            asked = [{"role": "user", "content": words}]
+            return client.messages.create(model="claude-opus-5", max_tokens=2000, messages=asked)
+
+    ask(pondero.sdk.client(transport=Cassette(path, Emulator(), record=True)), "one")
+    with pytest.raises(anthropic.APIConnectionError) as caught:
+        ask(pondero.sdk.client(cassette=path), "two")
+    assert 'expected  "one"' in str(caught.value.__cause__)
 
 
 def get_weather(city: str) -> str:

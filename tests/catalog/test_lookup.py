@@ -445,3 +445,11 @@ def test_a_misspelt_level_behind_a_model_that_is_only_like_a_known_one_is_refuse
     with pytest.raises(BadThinking, match="did you mean"):
         finder.entry(text)
     assert finder.entry("openrouter:acme/mini").model == "acme/mini"
+
+
+@pytest.mark.parametrize("mark", ["/", "@"])
+def test_a_misspelt_level_after_any_known_model_is_never_part_of_its_name(mark):
+    lookup = Lookup(load_shipped())
+    for entry in lookup.entries():
+        with pytest.raises(BadThinking, match="did you mean 'high'"):
+            lookup.entry(f"{entry.id}{mark}hihg")

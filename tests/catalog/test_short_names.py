@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pondero.catalog import Lookup, from_files, load_shipped, search_models
-from pondero.errors import BadThinking, UnknownModel, UsageError
+from pondero.client import Client
+from pondero.emulator import Emulator
+from pondero.errors import BadParameter, BadThinking, UnknownModel, UsageError
 from pondero.thinking import is_level_text
 
 SHIPPED = Lookup(load_shipped())
@@ -128,6 +130,20 @@ def test_after_the_name_of_a_provider_a_short_name_is_a_name_of_its_own(provider
     assert (entry.model, entry.short) == ("opus", "")
 
 
+@pytest.mark.parametrize("name", SHORT)
+def test_after_its_own_provider_a_short_name_is_a_hint_at_the_name_in_full(name):
+    provider, _, model = SHORT[name].id.partition(":")
+    entry = SHIPPED.entry(f"{provider}:{name}")
+    assert entry.near == model or not entry.inferred
+
+
+def test_a_question_to_a_short_name_after_its_provider_says_what_was_meant():
+    meant = re.escape(SHORT["opus"].id.partition(":")[2])
+    message = rf"give max_tokens.*'opus' is not in the catalog.*did you mean '{meant}'\?"
+    with Client(transport=Emulator()) as client, pytest.raises(BadParameter, match=message):
+        client.ask("anthropic:opus/high", "hi")
+
+
 def test_no_catalogued_name_is_a_short_name():
     homes = {group.home for group in SHIPPED.catalog.groups.values()}
     names = {
@@ -211,3 +227,11 @@ def test_a_misspelt_level_after_a_short_name_is_told_as_after_a_full_one(text):
         SHIPPED.entry(text)
     with pytest.raises(BadThinking, match=f"unknown level '{level}'"):
         SHIPPED.entry(f"{SHIPPED.entry(name).id}/{level}")
+
+
+@pytest.mark.parametrize("text", ["claude-opus-5 /high", " claude-opus-5 @high ", "opus /high"])
+def test_a_space_before_the_level_is_no_part_of_the_name(text):
+    model, level = SHIPPED.apart(text)
+    assert (model, level) == (model.strip(), "high")
+    assert SHIPPED.split(text).model == model
+    assert not SHIPPED.entry(text).inferred

@@ -97,6 +97,12 @@ def test_a_long_option_with_one_dash_is_not_read_as_letters(call, typed, meant):
     assert err.endswith(f"No such option {wrong!r}. Did you mean {meant!r}?\n")
 
 
+def test_a_level_as_an_option_says_where_it_belongs(call):
+    code, _, err = call("chat", "--thinking", "high")
+    assert code == 2
+    assert err.endswith("write the level after the model: MODEL/high\n")
+
+
 def test_letters_with_one_dash_and_words_after_two_are_as_they_are(call):
     assert call("ask", "--offline", "--no-save", "-mopus", "--", "-usage")[0] == 0
 

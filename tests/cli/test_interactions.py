@@ -24,7 +24,8 @@ def test_a_sweep_compares_levels(tmp_path, capsys):
     rows = [{"input": f"What is {n} * 23?", "target": str(n * 23)} for n in range(1, 7)]
     data = tmp_path / "questions.jsonl"
     data.write_text("\n".join(map(json.dumps, rows)))
-    words = ["--levels", "low,high", "--judge", "numeric", "--offline", "--yes", "--continue"]
+    words = ["--levels", "low,high", "--judge", "numeric", "--margin", "40"]
+    words += ["--offline", "--yes", "--continue"]
     assert run(["sweep", "run", str(data), "-m", MODEL, *words]) == 0
     shown = capsys.readouterr().out
     assert f"{MODEL}/low" in shown

@@ -490,7 +490,7 @@ def test_a_log_has_models_and_levels_and_no_secret(caplog):
     key = "sk-test-0123456789-secret"
     emulator = Emulator(faults=[None, 400])
     client = pondero.Client(
-        transport=emulator, keys={"anthropic": key}, urls={"anthropic": "https://me:pw@x.test/v1"}
+        transport=emulator, keys={"anthropic": key}, urls={"anthropic": "https://me:pw@x.test"}
     )
     with caplog.at_level("DEBUG", logger="pondero"):
         client.ask("anthropic:claude-opus-5/low", SUM, headers={"x-token": "hush-hush"})

@@ -68,7 +68,7 @@ def test_an_emulator_and_a_cassette_cost_nothing_and_say_so(tmp_path):
         with pondero.Client(transport=transport) as asking:
             reply = asking.ask("claude-opus-5/low", SUM)
         assert reply.cost is None
-        assert reply.cost_unknown == "the emulator or a cassette answered, and nothing is paid"
+        assert reply.cost_unknown == "the emulator or a recording answered, and nothing is paid"
 
 
 def test_a_model_without_a_price_is_named(monkeypatch):

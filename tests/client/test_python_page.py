@@ -16,7 +16,7 @@ from pondero.exchange import PATIENCE, Retry, Timeouts, is_fallback_error, short
 ROOT = Path(__file__).parents[2]
 PRINTED = {
     "python.md": ("391", "[Line(", "note: "),
-    "guides/conversation.md": ("low {'effort': 'high'}", "['cache_kept']", "LevelUpdate"),
+    "guides/change-the-level.md": ("low {'effort': 'high'}", "['cache_kept']", "LevelUpdate"),
     "guides/conversations.md": ("messages[0].content[0].type must be one of", "cannot read"),
     "guides/failures.md": ("claude-opus-5",),
     "guides/tools.md": ("sunny", "multiply_two_numbers numbers False"),

@@ -9,6 +9,7 @@ from tests.emulator.talking import WEATHER, talk
 import pondero
 from pondero.canon import (
     Blob,
+    HttpRequest,
     Image,
     Message,
     OutputFormat,
@@ -186,3 +187,17 @@ def test_a_blocked_question_gets_nothing():
 def test_nothing_to_answer_is_answered_all_the_same():
     assert ask("", messages=()).finish == "stop"
     assert ask((Image("image/png", b"x"),)).finish == "stop"
+
+
+def test_no_tokens_fill_the_cache_and_think_nothing():
+    body = {
+        "model": "claude-opus-5",
+        "max_tokens": 0,
+        "messages": [{"role": "user", "content": "What is 17 * 23?"}],
+    }
+    headers = {"x-api-key": "k", "anthropic-version": "2023-06-01"}
+    url = "https://api.anthropic.com/v1/messages"
+    sent = HttpRequest("POST", url, headers, msgspec.json.encode(body))
+    said = msgspec.json.decode(b"".join(Emulator().send(sent)))
+    assert (said["content"], said["stop_reason"]) == ([], "max_tokens")
+    assert said["usage"]["output_tokens"] == 0

@@ -7,7 +7,15 @@ import re
 import httpx2
 import pytest
 
-from pondero.emulator import Emulator, Fault, address, bind, run_emulator_in_thread
+import pondero
+from pondero.emulator import (
+    Emulator,
+    Fault,
+    ScriptedTurn,
+    address,
+    bind,
+    run_emulator_in_thread,
+)
 from pondero.errors import BadParameter, MissingExtra
 from pondero.extras import install_hint
 
@@ -226,3 +234,47 @@ def test_the_log_is_plain_json(http):
     ask(http, stream=True)
     (entry,) = json.loads(http.get("/_emulator/log").content)["exchanges"]
     assert entry["body"]["model"] == "claude-opus-5"
+
+
+@pytest.mark.parametrize("fault", [529, "529", {"kind": "status", "status": 529}])
+def test_a_fault_of_a_turn_has_the_words_of_the_list(http, emulator, fault):
+    assert http.post("/_emulator/expect", json={"fault": fault}).json() == {"waiting": 1}
+    assert ask(http).status_code == 529
+    assert emulator.log.entries[-1].fault == "status"
+
+
+def test_the_words_take_their_number(http):
+    for fault in ("429 2.5", "cut 12"):
+        assert http.post("/_emulator/expect", json={"fault": fault}).status_code == 200
+    assert ask(http).headers["retry-after"] == "2.5"
+    assert len(ask(http, stream=True).content) == 12
+
+
+@pytest.mark.parametrize(
+    ("turn", "said"),
+    [
+        ({"fault": "breakdown"}, "unknown fault 'breakdown'; use a status such as 529, or"),
+        (
+            {"fault": {"kind": "cut", "after": 120}},
+            "its fields are kind status message code retry_after at seconds",
+        ),
+        ({"when": {"prompt": "x"}}, "its fields are dialect service model contains"),
+        ({"tool_calls": [{"tool": "x"}]}, "its fields are name arguments id"),
+        ([{"answer": "x"}], "its fields are text thinking redacted tool_calls"),
+    ],
+)
+def test_what_is_no_turn_says_what_one_has(http, turn, said):
+    answer = http.post("/_emulator/expect", json=turn)
+    assert answer.status_code == 400
+    assert said in answer.json()["error"]
+
+
+def test_a_turn_in_python_takes_the_words_too():
+    emulator = Emulator(script=[ScriptedTurn(fault="503")])
+    with (
+        pondero.Client(transport=emulator, retry=pondero.Retry(attempts=1)) as client,
+        pytest.raises(pondero.Overloaded),
+    ):
+        client.ask("claude-opus-5", "hi")
+    with pytest.raises(BadParameter, match="unknown fault 'brokn'"):
+        ScriptedTurn(fault="brokn")

@@ -32,6 +32,7 @@ from pondero.errors import (
 )
 from pondero.exchange import Retry, read_reply
 from pondero.framing import MAX_FRAME
+from pondero.thinking import Adjustment
 
 
 def refusal(status: int, kind: str, message: str = "no", **headers: str):
@@ -302,6 +303,19 @@ def test_a_key_that_is_not_taken_says_where_it_came_from(failed, notes):
     with pytest.raises(ServiceError) as caught:
         Drive(failed).run(msgspec.structs.replace(exchange(), bad_key_hint="look there"))
     assert getattr(caught.value, "__notes__", []) == notes
+
+
+def test_a_model_that_is_not_found_gets_what_the_plan_knew_of_its_name():
+    note = Adjustment("unknown_model", "model", "gpt5", "gpt-5", "unknown; did you mean 'gpt-5'?")
+    asked = exchange()
+    plan = msgspec.structs.replace(asked.plan, model="openai:gpt5", adjustments=(note,))
+    for status, kind, notes in [
+        (404, "not_found_error", ["'gpt5' is unknown; did you mean 'gpt-5'?"]),
+        (400, "invalid_request_error", []),
+    ]:
+        with pytest.raises(ServiceError) as caught:
+            Drive(refusal(status, kind)).run(msgspec.structs.replace(asked, plan=plan))
+        assert getattr(caught.value, "__notes__", []) == notes
 
 
 # -- answers that came whole, and are none ---------------------------------------------------------

@@ -167,6 +167,20 @@ def test_a_web_server_that_says_not_found_in_json_is_an_address_with_nothing(bod
     assert [note.startswith(f"{url} answered HTTP 404") for note in error.__notes__] == [True]
 
 
+def test_an_address_is_told_without_its_password():
+    head = ResponseHead(404, {"content-type": "text/html"})
+    client = pondero.Client(
+        transport=Scripted((head, [b"<p>No</p>"])),
+        urls={"anthropic": "https://me:pass-word@x.test/api"},
+        retry=Retry(attempts=1),
+    )
+    with pytest.raises(PonderoError) as caught:
+        client.ask("claude-opus-5/low", "hello")
+    (note,) = caught.value.__notes__
+    assert note.startswith("https://x.test/api/v1/messages answered HTTP 404")
+    assert "pass-word" not in "".join(traceback.format_exception(caught.value))
+
+
 def test_a_service_that_lacks_the_model_is_at_the_right_address():
     said = b'{"error":{"message":"The model `x` does not exist","code":"model_not_found"}}'
     head = ResponseHead(404, {"content-type": "application/json"})

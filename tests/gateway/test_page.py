@@ -13,6 +13,7 @@ from pondero.gateway.deployments.placement import HOME_PATIENCE
 from pondero.gateway.observability import audit_log, error_watch, level_test
 from pondero.gateway.observability.background_work import MOST
 from pondero.gateway.observability.request_pages import SCANNED
+from pondero.gateway.quotas import counts_from_ledger
 from pondero.gateway.quotas.admission import USEFUL_ANSWER
 from pondero.gateway.server.limits import KEEP_ALIVE
 from pondero.gateway.server.rejections import PER_ADDRESS
@@ -35,6 +36,7 @@ SAID = [
     f"a probability of at most {level_test.ALPHA * 100:g} %",
     f"{AlertsConfig().error_share * 100:g} % of at least {error_watch.ENOUGH} requests",
     f"reads at most {SCANNED:,} rows",
+    f"does not answer within {counts_from_ledger.PATIENCE:g} seconds",
     f"(at least {secrets._LEAST_SECRET} characters)",
     f"base64 of at least {secrets._LEAST_WEBHOOK_SECRET} bytes",
     f"It listens on `http://{ServerConfig().host}:{ServerConfig().port}`",

@@ -11,7 +11,7 @@ from pondero.canon import (
     ToolCall,
     ToolResult,
 )
-from pondero.handoff import Destination, handoff
+from pondero.handoff import Change, Destination, Manifest, handoff
 
 HOME = Destination(dialect="red", model="m1", provider="north", route="north", updates_from=0)
 ASK = Message("user", (Text("hi"),))
@@ -69,3 +69,10 @@ def test_system_text_folds_into_a_user_turn_behind_a_change_of_level():
     assert [message.role for message in view.messages] == ["user", "assistant", "system", "user"]
     assert view.messages[2] == LOW
     assert "Be brief." in view.messages[3].text
+
+
+def test_a_change_of_level_that_is_withheld_is_said_in_words():
+    change = Change("withheld", "level_update", "it is of another model", 0, 0)
+    assert str(Manifest(1, 1, changes=(change,))).splitlines()[1:] == [
+        "  withheld change of level: it is of another model"
+    ]

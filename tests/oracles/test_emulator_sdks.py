@@ -441,7 +441,7 @@ def test_openai_raises_an_error_that_comes_after_all_was_well(gpt, emulator):
 
 def test_openai_for_asyncio(url):
     async def main():
-        async with openai.AsyncOpenAI(api_key="k", base_url=url, max_retries=0) as client:
+        async with openai.AsyncOpenAI(api_key="k", base_url=f"{url}/v1", max_retries=0) as client:
             response = await client.responses.create(model="gpt-6-sol", input=SUM)
             events = await client.responses.create(model="gpt-6-sol", input=SUM, stream=True)
             last = [event async for event in events][-1]

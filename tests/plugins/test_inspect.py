@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import re
+from pathlib import Path
 
 import pytest
 
@@ -123,3 +125,17 @@ def test_thinking_that_was_taken_out_stays_out():
     kept, given = answer(content="Yes.")
     (made,) = inspect_pondero.conversation_of([given])[1]
     assert made.parts == kept.parts[1:]
+
+
+@pytest.mark.parametrize("page", ["docs/plugins.md", "plugins/inspect/README.md"])
+def test_the_task_of_a_page_runs(page, tmp_path):
+    text = (Path(__file__).parents[2] / page).read_text("utf-8")
+    (block,) = re.findall(r'```python title="arithmetic.py"\n(.*?)```', text, re.DOTALL)
+    names = {}
+    exec(compile(block, "arithmetic.py", "exec"), names)
+    asked = get_model("pondero/claude-opus-5/low", offline=True)
+    (log,) = inspect_ai.eval(
+        names["arithmetic"](), model=asked, limit=3, log_dir=str(tmp_path), display="none"
+    )
+    assert log.status == "success"
+    assert log.results.scores[0].metrics["accuracy"].value == 1

@@ -36,9 +36,10 @@ def provider(name, *, like):
     """Return the text of a provider's file: like the dialect's first, or with its own family."""
     first = home(name)
     path = ".".join(first.parameters["max_tokens"])
+    version = "/v1beta" if name == "gemini" else ""
     own = f'dialect = "{name}"\nfamilies = ["acme"]\nauth = "{first.auth}"'
     lines = [
-        'label = "Acme"\nurl = "https://api.acme.test"\nkeys = ["ACME_API_KEY"]',
+        f'label = "Acme"\nurl = "https://api.acme.test{version}"\nkeys = ["ACME_API_KEY"]',
         f'like = "{first.name}"' if like else own,
         'source = "Acme"\nchecked = "2026-11-15"',
         "" if like else f'[parameters]\nmax_tokens = "{path}"',

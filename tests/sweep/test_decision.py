@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import zipfile
+import zlib
 
 import pytest
 
@@ -173,6 +174,49 @@ def test_inspect_logs_are_arms_by_their_effort(tmp_path) -> None:
     decision = decide([tmp_path / "low.json", tmp_path / "high.eval"], order="file", pilot=0)
     assert [each.arm for each in decision.arms] == ["openai/gpt-5.5/low", "openai/gpt-5.5/high"]
     assert decision.pool == 100
+
+
+def write_zstd_log(path, log, damage=0):
+    """Write a log as inspect_ai does from 0.3.200 on: every entry of the archive is zstd."""
+    zstandard = pytest.importorskip("zstandard")
+    texts = {"header.json": json.dumps({**log, "samples": None})}
+    texts |= {f"samples/{each['id']}_epoch_1.json": json.dumps(each) for each in log["samples"]}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in texts.items():
+            archive.writestr(name, zstandard.ZstdCompressor().compress(text.encode()))
+            entry = archive.getinfo(name)  # the list at the end of the file says what it is
+            entry.compress_type = 93
+            entry.file_size, entry.CRC = len(text), zlib.crc32(text.encode()) ^ damage
+
+
+def test_logs_that_are_compressed_with_zstd_are_read(tmp_path) -> None:
+    write_zstd_log(tmp_path / "low.eval", inspect_log("low", "C" * 99 + "I"))
+    write_zstd_log(tmp_path / "high.eval", inspect_log("high", "C" * 100))
+    decision = decide([tmp_path / "low.eval", tmp_path / "high.eval"], order="file", pilot=0)
+    assert [each.arm for each in decision.arms] == ["openai/gpt-5.5/low", "openai/gpt-5.5/high"]
+    assert decision.pool == 100
+
+
+def refuse(_archive, _entry):
+    raise NotImplementedError("That compression method is not supported")
+
+
+def test_without_zstandard_an_error_says_how_to_write_the_log(tmp_path, monkeypatch) -> None:
+    write_zstd_log(tmp_path / "low.eval", inspect_log("low", "C"))
+    monkeypatch.setattr("pondero.sweep.eval_archive.find_spec", lambda _: None)
+    monkeypatch.setattr(zipfile.ZipFile, "read", refuse)  # inspect_ai teaches it zstd, if imported
+    with pytest.raises(BadParameter, match="inspect eval --log-format json"):
+        decide(tmp_path / "low.eval")
+
+
+def test_a_damaged_log_is_no_log(tmp_path) -> None:
+    path = tmp_path / "low.eval"
+    write_zstd_log(path, inspect_log("low", "C"), damage=1)
+    with pytest.raises(BadParameter, match=r"is not a log of inspect_ai: header\.json is damaged"):
+        decide(path)
+    path.write_bytes(path.read_bytes().replace(b"\x28\xb5\x2f\xfd", b"zstd"))
+    with pytest.raises(BadParameter, match="is not a log of inspect_ai"):
+        decide(path)
 
 
 def test_promptfoo_results_are_arms_by_their_provider(tmp_path) -> None:

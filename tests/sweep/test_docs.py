@@ -7,13 +7,14 @@ from typing import get_args
 
 import pytest
 
-from pondero.sweep import KINDS
+from pondero.sweep import KINDS, make_outline
 from pondero.sweep.engines.leases import REQUESTS, TOKENS
 from pondero.sweep.results.values import Verdict
 from pondero.sweep.spec import spec_of
 from pondero.sweep.statistics.allocation import PILOT, pilot_size
 from pondero.sweep.statistics.exact_test import ONCE_MOST
 
+QUESTIONS = [{"input": f"What is {n} * 23?", "target": str(n * 23)} for n in range(600)]
 TEXT = (Path(__file__).parents[2] / "docs" / "sweep.md").read_text("utf-8")
 
 
@@ -46,6 +47,21 @@ def test_its_file_is_one():
     values = tomllib.loads(block)
     assert values.pop("data")
     assert spec_of(**values).margin == 0.03
+
+
+def test_the_quickstarts_chances_are_those_of_the_outline():
+    page = (Path(__file__).parents[2] / "docs" / "start" / "evaluation.md").read_text("utf-8")
+    lines = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ")]
+    head, _, *rows = lines
+    margins = [int(each.removesuffix(" points")) / 100 for each in head[1:]]
+    for count, *said in rows:
+        for margin, chance in zip(margins, said, strict=True):
+            rule = {"models": ["claude-opus-5"], "levels": ["low", "high"], "margin": margin}
+            outline = make_outline(
+                QUESTIONS[: int(count)], {**rule, "judge": "numeric", "offline": True}
+            )
+            told = "too few" if outline.problems() else outline.describe_sample_size()
+            assert f" is {chance} if it is equal" in told or chance == told
 
 
 def test_its_numbers_are_those_of_the_program():

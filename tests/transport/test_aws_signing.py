@@ -184,7 +184,7 @@ def test_a_profile_that_is_not_there_is_told(monkeypatch):
 
 
 def test_without_botocore_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "botocore.auth", None)
+    monkeypatch.setitem(sys.modules, "botocore.exceptions", None)
     with pytest.raises(MissingExtra, match=re.escape(install_hint("bedrock"))):
         sign(REQUEST, SIGNING)
 

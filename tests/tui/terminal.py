@@ -67,6 +67,11 @@ class Terminal:
         """Let the program write something more."""
         assert self._read(), f"it ended:\n{self.text}"
 
+    @property
+    def pid(self) -> int:
+        """The number of the program's process."""
+        return self._child.pid
+
     def signal(self, number: int) -> None:
         """Send the program a signal."""
         self._child.send_signal(number)

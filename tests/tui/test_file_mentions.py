@@ -166,7 +166,7 @@ async def test_a_file_that_was_attached_is_there_after_a_kill(folder, tmp_path):
             await attached(chat)
             await chat.type("what does it show")
             (picture,) = chat.app.state.attached
-            chat.app._save_drafts()  # as a timer does every two seconds
+            chat.app._drafts.save()  # as a timer does every two seconds
     with Threads.open(path) as threads:
         async with stage(threads=threads) as chat:
             assert chat.app.prompt.text == "what does it show"

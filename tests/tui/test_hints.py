@@ -4,7 +4,7 @@ import pytest
 from tests.tui.stage import stage
 
 from pondero.store import Threads
-from pondero.tui._screen.widgets.model_picker import ModelPicker
+from pondero.tui._screen.widgets.search_picker import SearchPicker
 from pondero.tui.state import AnswerCell, UserCell
 
 pytestmark = pytest.mark.anyio
@@ -78,7 +78,7 @@ async def test_model_alone_lists_and_searches_at_every_size():
     for size in ((80, 24), (40, 12), (200, 50)):
         async with stage("claude-opus-5/low", size=size) as chat:
             await chat.say("/model")
-            assert isinstance(chat.app.screen, ModelPicker)
+            assert isinstance(chat.app.screen, SearchPicker)
             await chat.type("sonnet-4-6")
             await chat.pilot.pause()
             assert "claude-sonnet-4-6" in chat.text

@@ -391,3 +391,21 @@ async def test_the_frame_says_what_a_switch_does_to_the_cache_before_enter(model
         assert chat.app.state.plan.level == "high"
         chat.app.prompt.put("")
         assert "Enter sends" in str(chat.app.prompt.border_subtitle)
+
+
+@pytest.mark.parametrize("size", [(40, 12), (80, 40)])
+async def test_help_is_read_from_its_beginning(size):
+    async with stage("claude-opus-5/off", size=size) as chat:
+        await chat.say("say hello")
+        await chat.say("/help")
+        assert "/model" in chat.text
+        assert ("more below" in chat.text) == (size == (40, 12))
+        await chat.say("say again")
+        assert "\n  again\n" in chat.text
+
+
+async def test_an_offline_chat_says_so_before_the_first_answer():
+    async with stage() as chat:
+        assert chat.text.splitlines()[-1].endswith("offline")
+    async with stage(paid=True) as chat:
+        assert "offline" not in chat.text

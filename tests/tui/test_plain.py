@@ -9,7 +9,7 @@ import time
 import pytest
 from tests.tui.terminal import running
 
-from pondero.store import Threads
+from pondero.store import Drafts, Threads
 
 PLAIN = ("chat", "--plain", "--offline", "claude-opus-5/low")
 
@@ -98,6 +98,14 @@ def test_ctrl_c_stops_the_answer_and_pressed_twice_leaves(environment):
         assert chat.ended() == 0
 
 
+@pytest.mark.parametrize(
+    ("command", "line"),
+    [("/title Sums", "renamed: Sums"), ("/new", "a new thread"), ("/show auto", "show: auto")],
+)
+def test_a_command_says_what_it_has_done(environment, command, line):
+    assert f"\n> {line}\n" in said(environment, "What is 2 * 3?", command)
+
+
 def drafts_of(environment) -> list[str]:
     """Return the prompts that wait, of threads that have begun and of others."""
     with Threads.open(f"{environment['PONDERO_DATA_DIR']}/threads.db") as threads:
@@ -142,3 +150,38 @@ def test_a_line_that_was_typed_before_a_question_is_no_answer_to_it(environment,
 def test_a_line_that_answers_nothing_waits_at_the_end_of_the_input(environment):
     said(environment, "/compare low,high What is 5 * 5?", "What is 6 * 7?")
     assert drafts_of(environment) == ["What is 6 * 7?"]
+
+
+def test_at_its_end_it_says_how_to_continue(environment, tmp_path):
+    assert "saved as" not in said(environment, "/help")
+    text = said(environment, "What is 17 * 23?")
+    with Threads.open(tmp_path / "data" / "threads.db") as threads:
+        id = threads.get("last").id
+    assert text.endswith(f"continue with: pondero chat --resume {id} --offline\n")
+
+
+@pytest.mark.parametrize(("line", "left"), [("What is 2 * 3?", "half a sent"), ("half a sent", "")])
+def test_words_of_a_drawn_chat_stay_on_disk_until_they_are_sent(environment, line, left):
+    path = f"{environment['PONDERO_DATA_DIR']}/threads.db"
+    with Threads.open(path) as threads:
+        threads.save_drafts(None, Drafts(typed="half a sent"))
+    assert "not sent: half a sent\n" in said(environment, line)
+    with Threads.open(path) as threads:
+        typed = [threads.take_drafts(each.id).typed for each in threads.list_drafts()]
+        assert "".join((*typed, threads.take_drafts(None).typed)) == left
+
+
+def test_ctrl_c_on_two_answers_in_a_row_leaves_and_keeps_the_lines_typed_ahead(environment):
+    arguments = ("chat", "--plain", "--offline", "claude-opus-5/max")
+    with running(*arguments, environment=environment) as chat:
+        chat.until("\n>")
+        chat.press("".join(f"Explain {each} * 23 at length\n" for each in (17, 18, 19)))
+        chat.until("thinking...")
+        chat.press("\x03")
+        chat.until("stopped here")
+        end = time.monotonic() + 30
+        while chat.text.count("thinking...") < 2 and time.monotonic() < end:
+            chat.wait()
+        chat.press("\x03")
+        assert chat.ended() == 0
+    assert drafts_of(environment) == ["Explain 19 * 23 at length"]

@@ -86,7 +86,7 @@ def test_a_stop_in_the_middle_keeps_what_came(environment, tmp_path):
         terminal.press("\x03")  # ctrl+c clears the words that came back
         terminal.until("│ Say something")
         terminal.press("say six\r")
-        terminal.until("▌ say six", " · offline")
+        terminal.until("▌ say six", "context 0%")
         terminal.press("\x04")
         assert terminal.ended() == 0
     with Threads.open(tmp_path / "data" / "threads.db") as threads:
@@ -126,3 +126,26 @@ def test_an_unknown_model_or_thread_is_a_sentence_and_no_screen(environment):
     with running("chat", "--resume", "--no-save", environment=environment) as terminal:
         assert terminal.ended() == 2
         assert "--no-save saves none" in terminal.text.replace("\n", " ")
+
+
+def test_at_its_end_it_says_how_to_continue_and_words_find_a_thread(environment, tmp_path):
+    off = ("chat", "--offline", "claude-opus-5/off")
+    for words in ("say heron", "say tax alpha", "say tax beta"):
+        with running(*off, environment=environment) as terminal:
+            terminal.until("/help")
+            terminal.press(f"{words}\r")
+            terminal.until(" · out ")
+            terminal.press("/quit\r")
+            assert terminal.ended() == 0
+        with Threads.open(tmp_path / "data" / "threads.db") as threads:
+            id = threads.get("last").id
+        assert f"continue with: pondero chat --resume {id} --offline" in terminal.text
+    with running("chat", "--offline", "--resume", "heron", environment=environment) as terminal:
+        terminal.until("▌ say heron")
+    with running("chat", "--offline", "--resume", "tax", environment=environment) as terminal:
+        terminal.until("continue a thread", "say tax alpha", "say tax beta")
+        terminal.press("\x1b[B\r")
+        terminal.until("▌ say tax alpha")
+    with running("chat", "--offline", "--resume", "walrus", environment=environment) as terminal:
+        assert terminal.ended() == 2
+        assert "no thread 'walrus'" in terminal.text

@@ -60,7 +60,7 @@ async def test_a_command_that_leaves_a_thread_does_not_wait_there(threads):
         await chat.say("/new")
         await chat.say("say b")
         await chat.paste(f"/resume {home}")
-        chat.app._save_drafts()  # as a timer does every two seconds
+        chat.app._drafts.save()  # as a timer does every two seconds
         await chat.press("enter")
         assert chat.app.state.thread.id == home
         drafts = threads._database.rows("SELECT thread, body FROM drafts")

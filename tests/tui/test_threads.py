@@ -1,6 +1,7 @@
 """A chat and the threads on disk."""
 
 import os
+import re
 from contextlib import suppress
 from decimal import Decimal
 
@@ -13,7 +14,7 @@ from pondero.errors import StoreError
 from pondero.store import StoredMessage, Threads
 from pondero.tui import ThreadWriter
 from pondero.tui._screen.conversation import ConversationTab
-from pondero.tui.state import AnswerCell, NoticeCell, UsageTally, UserCell
+from pondero.tui.state import AnswerCell, ModelCell, NoticeCell, UsageTally, UserCell
 
 pytestmark = pytest.mark.anyio
 
@@ -107,6 +108,23 @@ async def test_a_thread_that_is_opened_says_no_time_of_thinking_that_was_the_ans
         await chat.say("/new")
         await chat.say("/resume last")
         assert "▸ thought 114 tokens · medium" in chat.text
+
+
+@pytest.mark.parametrize("way", ["/resume last", "/resume tax", "ctrl+l"])
+async def test_every_answer_of_a_thread_that_is_opened_in_the_chat_is_drawn(threads, way):
+    words = ["alpha tax", "beta tax", "gamma tax"]
+    async with stage(threads=threads) as chat:
+        for each in words:
+            await chat.say(f"say {each}")
+    async with stage(threads=threads) as chat:
+        if way == "ctrl+l":
+            await chat.press("ctrl+l")
+            await chat.press("down", "enter")
+        else:
+            await chat.say(way)
+        if way == "/resume tax":
+            await chat.press("enter")
+        assert re.findall(r"  (\w+ tax)$", chat.text, re.MULTILINE) == words
 
 
 async def test_a_thread_is_picked_from_a_list(threads):
@@ -293,6 +311,7 @@ async def test_an_unknown_thread_is_a_sentence(threads):
         await chat.say("say hi")
         await chat.say("/resume zzz999")
         assert "no thread 'zzz999'" in last_told(chat)[0]
+        assert last_told(chat)[0].endswith("see /resume")
         assert shown(chat) == ["say hi", "hi"]
 
 
@@ -349,3 +368,45 @@ async def test_when_the_program_itself_fails_it_leaves_with_a_sentence(monkeypat
     assert "unexpected error" in said
     assert "Traceback" not in said
     assert KEY not in said
+
+
+def named(chat):
+    """What the page says about who answers: a name, or the answer."""
+    page = (cell for cell in chat.app.state.page if isinstance(cell, ModelCell | AnswerCell))
+    said = (each.model if isinstance(each, ModelCell) else each.text for each in page)
+    return [each for each in said if each]  # Gemini ends with an empty part
+
+
+async def test_an_answer_of_another_model_says_whose_it_is(threads):
+    async with stage("gemini-3-pro/high", threads=threads) as chat:
+        await chat.say("say one")
+        await chat.say("/compare gpt-5/high say two")
+        await chat.press("enter")
+        assert named(chat) == ["one", "openai:gpt-5", "two"]
+        assert "◆ openai:gpt-5" in chat.text
+        await chat.say("say three")
+        said = ["one", "openai:gpt-5", "two", "google:gemini-3-pro", "three"]
+        assert named(chat) == said
+        await chat.say("/undo")
+        await chat.press("enter")
+        assert named(chat) == said
+        await chat.say("/new")
+        await chat.say("say alone")
+        assert named(chat) == ["alone"]
+    async with stage("gpt-5/low", threads=threads) as chat:
+        await chat.say("/resume last")
+        assert named(chat) == ["alone"]
+
+
+async def test_a_reopened_thread_names_the_model_of_an_answer_that_is_not_by_its_own(threads):
+    async with stage("gpt-5/low", threads=threads) as chat:
+        await chat.say("say one")
+        await chat.say("/model gemini-3-pro/high")
+        await chat.say("say two")
+        said = ["one", "google:gemini-3-pro", "two"]
+        assert named(chat) == said
+    async with stage("claude-opus-5/low", threads=threads) as chat:
+        await chat.say("/resume last")
+        assert named(chat) == ["openai:gpt-5", *said]
+        await chat.say("say three")
+        assert named(chat) == ["openai:gpt-5", *said, "three"]

@@ -1,11 +1,14 @@
 """Turns that could not be written are written later, once, wherever the chat has gone since."""
 
+from time import monotonic
+
 import pytest
 
 from pondero.canon import Message, Text
 from pondero.errors import StoreError
 from pondero.store import Drafts, StoredMessage, Threads, from_jsonl
 from pondero.tui import ThreadWriter
+from pondero.tui.thread_writer import SavedTurn
 
 OPTIONS = {"model": "anthropic:claude-opus-5", "level_text": "low", "system": "Be brief."}
 
@@ -149,3 +152,124 @@ def test_the_drafts_of_two_conversations_that_have_not_begun_are_apart(threads, 
         (thread,) = again.recover_turns()
         assert again.take_drafts(thread.id).typed == "in the first"
         assert again.take_drafts(None).typed == "in the second"
+
+
+# -- tried again while nothing else happens -----------------------------------------------------
+
+
+def test_what_waits_is_written_as_soon_as_there_is_room(threads, path):
+    writer = ThreadWriter(threads)
+    threads.full = True
+    say(writer, 1)
+    say(writer, 2)
+    again = writer.try_again()
+    assert (again.thread, again.unsaved) == (None, "the disk is full")
+    threads.full = False
+    again = writer.try_again()
+    assert again.thread is not None
+    assert (again.unsaved, writer.why_unsaved) == (None, None)
+    assert writer.try_again() == SavedTurn()
+    threads.close()  # no end, and no further turn
+    assert kept(path) == [texts(1, 2)]
+
+
+@pytest.mark.parametrize("leave", [lambda w: w.begin(), lambda w: w.rewind(0)])
+def test_what_waits_of_a_conversation_that_was_left_is_tried_again(threads, path, leave):
+    writer = ThreadWriter(threads)
+    threads.full = True
+    say(writer, 1)
+    leave(writer)
+    assert writer.try_again().unsaved == "the disk is full"
+    threads.full = False
+    assert writer.try_again() == SavedTurn()
+    threads.close()
+    assert kept(path) == [texts(1)]
+
+
+def test_answers_that_were_not_chosen_are_tried_again(threads, path):
+    writer = ThreadWriter(threads)
+    say(writer, 1)
+    threads.full = True
+    assert not writer.branch(turn(2), 2, **OPTIONS, name="high")
+    threads.full = False
+    writer.try_again()
+    threads.close()
+    assert kept(path) == [texts(1), texts(1, 2)]
+
+
+def test_a_conversation_leaves_those_of_other_tabs_alone_and_says_that_they_wait(threads, path):
+    first = ThreadWriter(threads)
+    second = first.sibling()
+    threads.full = True
+    say(first, 1)
+    threads.full = False
+    assert second.try_again() == SavedTurn(unsaved="the disk is full")
+    assert first.try_again().thread is not None
+    assert second.try_again() == SavedTurn()
+    threads.close()
+    assert kept(path) == [texts(1)]
+
+
+def test_a_store_that_another_program_writes_to_is_not_waited_for(threads, path):
+    writer = ThreadWriter(threads)
+    threads.full = True
+    say(writer, 1)
+    threads.full = False
+    began = monotonic()
+    with Threads.open(path) as other, other._database.transaction():
+        assert writer.try_again().unsaved == "the disk is full"  # as the user was told
+        writer.save_drafts(Drafts(typed="words"), patient=False)
+    assert monotonic() - began < 5
+    assert writer.try_again().thread is not None
+
+
+def test_a_chat_that_saves_nothing_tries_nothing():
+    writer = ThreadWriter()
+    say(writer, 1)
+    assert writer.try_again() == SavedTurn()
+    assert ThreadWriter(unsaved="no folder").try_again() == SavedTurn(unsaved="no folder")
+
+
+def test_what_waits_stays_on_disk_when_the_next_turn_has_no_answer(threads, path):
+    writer = ThreadWriter(threads)
+    threads.full = True
+    say(writer, 1)
+    journal = writer.begin_turn([turn(2)[0].message], **OPTIONS)
+    assert writer.add((), **OPTIONS, journal=journal).unsaved == "the disk is full"
+    threads.close()  # killed
+    with Threads.open(path) as again:
+        (thread,) = again.recover_turns()
+        assert [each.text for each in again.messages(thread.id)][:2] == texts(1)
+
+
+def test_a_file_that_could_not_be_opened_is_opened_later(path):
+    def find(patience):
+        assert patience < 1
+        if not path.parent.exists():
+            raise StoreError("no folder yet")
+        return Threads.open(path)
+
+    path = path.parent / "data" / path.name
+    writer = ThreadWriter(unsaved="no folder", find=find)
+    other = writer.sibling()
+    say(writer, 1)
+    assert writer.try_again() == SavedTurn(unsaved="no folder")
+    path.parent.mkdir()
+    assert writer.try_again().thread is not None
+    assert other.try_again() == SavedTurn()
+    assert say(other, 2).thread is not None
+    assert writer.close() == ()
+    assert kept(path) == [texts(1), texts(2)]
+
+
+def test_words_that_were_not_written_and_are_gone_are_in_no_file(threads, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    writer = ThreadWriter(threads)
+    threads._database._connection.execute("PRAGMA query_only = ON")
+    writer.save_drafts(Drafts(typed="half a sent"))
+    writer.save_set_aside(("words",))
+    assert writer.try_again().unsaved
+    writer.save_drafts(Drafts())
+    writer.save_set_aside(())
+    assert writer.try_again() == SavedTurn()
+    assert writer.close() == ()

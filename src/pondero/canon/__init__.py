@@ -27,6 +27,7 @@ from .http import (
     HttpResponse,
     ResponseHead,
     find_secrets,
+    format_seconds,
     parse_duration,
 )
 from .json import dump_json, encode_json, escape_controls, get_path, load_json, merge_json
@@ -68,6 +69,7 @@ from .request import (
     ToolKind,
 )
 from .saved_form import convert_saved, dump_saved, parse_saved
+from .written_turns import EarlierTurns, WrittenTurns
 
 __all__ = [
     "BETWEEN_THOUGHTS",
@@ -84,6 +86,7 @@ __all__ = [
     "Blob",
     "CacheBreakpoint",
     "Cost",
+    "EarlierTurns",
     "Event",
     "Finish",
     "Finished",
@@ -126,6 +129,7 @@ __all__ = [
     "UsageUpdate",
     "V",
     "Verdict",
+    "WrittenTurns",
     "convert_json",
     "convert_saved",
     "decode_json",
@@ -134,6 +138,7 @@ __all__ = [
     "encode_json",
     "escape_controls",
     "find_secrets",
+    "format_seconds",
     "get_decoder",
     "get_path",
     "is_emulated",

@@ -67,6 +67,11 @@ def parse_duration(text: str | None) -> float | None:
     return number if 0 <= number < 1e9 else None
 
 
+def format_seconds(seconds: float) -> str:
+    """Return a number of seconds as headers have it: to the millisecond, without an exponent."""
+    return f"{seconds:.3f}".rstrip("0").rstrip(".")
+
+
 # A shorter value of a header or variable is a word rather than a key: "EMPTY", "not-needed".
 LEAST_LEARNED = 12
 HIDDEN = "REDACTED"

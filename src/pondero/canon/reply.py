@@ -97,7 +97,7 @@ class Reply(Struct, Generic[V], frozen=True):
         """Return why there is no cost, in one sentence; None if there is one.
 
         >>> client.ask("claude-opus-5/low", "What is 17 * 23?").cost_unknown  # of an emulator
-        'the emulator or a cassette answered, and nothing is paid'
+        'the emulator or a recording answered, and nothing is paid'
         """
         found = self._add_up()
         return None if isinstance(found, Cost) else found

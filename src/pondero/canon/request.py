@@ -6,6 +6,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from .parts import CacheBreakpoint, Json, Message, Part, Text
+from .written_turns import EarlierTurns
 
 ToolKind = Literal["function", "text", "web_search", "code_execution", "other"]
 """The kind of a tool, independent of any wire.
@@ -182,7 +183,8 @@ class Target(Struct, frozen=True):
     """The provider a request goes to. ``route`` identifies its signatures.
 
     ``headers`` carry the authorisation. ``max_output``: the model's limit, for wires that require
-    one. ``quirks``: the provider's typed quirks from the catalog.
+    one. ``quirks``: the provider's typed quirks from the catalog. ``earlier``: the turns of this
+    conversation that earlier requests wrote.
     """
 
     route: str
@@ -190,6 +192,7 @@ class Target(Struct, frozen=True):
     headers: Mapping[str, str] = {}
     max_output: int | None = None
     quirks: Mapping[str, Json] = {}
+    earlier: EarlierTurns | None = None
 
     def __repr__(self) -> str:
         """Omit header values: one of them is a key."""

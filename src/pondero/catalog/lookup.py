@@ -209,7 +209,7 @@ class Lookup:
                 )
                 raise UnknownModel(message)
             if self._is_level(tail, model):
-                model, level_text = model[:cut], tail
+                model, level_text = model[:cut].rstrip(), tail
                 self._check_one_level(text, model, level_text)
         elif (named := self._model_of(model)) is not None:
             model, level_text = named, model
@@ -223,7 +223,7 @@ class Lookup:
         model, level_text = text.strip(), self.split(text).level
         if level_text is None:
             return model, None
-        return self._model_of(model) or model[: -len(level_text) - 1], level_text
+        return self._model_of(model) or model[: -len(level_text) - 1].rstrip(), level_text
 
     def _is_level(self, tail: str, whole: str) -> bool:
         if (
@@ -255,16 +255,15 @@ class Lookup:
         if (short := self._find_short(name)) is not None:
             return replace(self.entry(short.id), short=name.model, line=short.line)
         provider, hit = self._find_bare(name) if name.provider is None else self._find_at(name)
-        if hit is None or hit.inferred:
+        if hit is None or hit.inferred or self._is_level_misspelt(provider, name.model):
             self._check_level(text)
+        if hit is None or hit.inferred:
             if unknown == "error":
                 raise UnknownModel(self._describe_unknown(name.model, f"{provider.label} model "))
             if name.provider is None and is_misspelt(name.model, self._words_of(provider)):
                 raise UnknownModel(self._describe_unknown(name.model))
         model = provider.aliases.get(name.model, name.model)
-        near = (
-            near_name(model, self._list_served(provider)) if hit is None or hit.inferred else None
-        )
+        near = self._find_near(provider, model) if hit is None or hit.inferred else None
         if hit is None or (hit.inferred and unknown == "omit"):
             nobody = ModelEntry(provider, model, "unknown", NOTHING, NOWHERE, inferred=True)
             return replace(nobody, near=near, window=self._window(provider, model))
@@ -324,6 +323,13 @@ class Lookup:
             return None
         short = self._shorts[0].get(bare)
         return short if short is not None and self._is_free(name.model) else None
+
+    def _find_near(self, provider: Provider, model: str) -> str | None:
+        """Return the name that was probably meant: spelt nearly so, or in full for a short one."""
+        short = self._find_short(ParsedModelName(None, model))
+        if short is not None and short.id.startswith(f"{provider.name}:"):
+            return short.id.partition(":")[2]
+        return near_name(model, self._list_served(provider))
 
     def _is_free(self, model: str) -> bool:
         known = self.catalog.providers.values()
@@ -497,6 +503,13 @@ class Lookup:
         # A model that is only like a known one may have any name: the tail must be nearly a level.
         if not hit.inferred or is_nearly_level(text[cut + 1 :], words=self._words):
             parse_intent(text[cut + 1 :], words=self._words)
+
+    def _is_level_misspelt(self, provider: Provider, model: str) -> bool:
+        """Return whether a name that only a pattern of the catalog fits ends like a level."""
+        tail = model[max(model.rfind("/"), model.rfind("@")) + 1 :]
+        if tail == model or not is_nearly_level(tail, words=self._words):
+            return False
+        return model not in self._list_served(provider)
 
     def _find_hit(self, name: ParsedModelName) -> FamilyMatch | None:
         found = self._search_homes(name) if name.provider is None else self._find_at(name)

@@ -15,7 +15,7 @@ import click
 from .. import __version__
 from ..errors import MissingKey, PonderoError, Unreachable
 from .command import NARROW_HELP, CommandGroup, closest_first, code_of, examples
-from .output.echo import echo, narrow
+from .output.echo import echo, narrow, say_error
 
 _COMMANDS = {
     "ask": ".ask.ask",
@@ -139,9 +139,9 @@ def run(arguments: list[str]) -> int:
         echo(_without_secrets(text.getvalue()), err=True, nl=False)
         return error.exit_code
     except PonderoError as error:
-        echo(f"pondero: {_without_secrets(str(error))}", err=True)
+        say_error(f"pondero: {_without_secrets(str(error))}")
         for note in getattr(error, "__notes__", ()):
-            echo(f"({note})", err=True)
+            say_error(f"({note})")
         if (
             isinstance(error, (MissingKey, Unreachable))
             and arguments[0] == "ask"
@@ -151,7 +151,7 @@ def run(arguments: list[str]) -> int:
         return code_of(error)
     except OSError as error:  # such as a full disk behind stdout
         said = str(error) if error.filename else error.strerror or str(error)
-        echo(f"pondero: {_without_secrets(said)}", err=True)
+        say_error(f"pondero: {_without_secrets(said)}")
         _drop_output()
         return 1
     except (KeyboardInterrupt, click.Abort):
@@ -170,7 +170,7 @@ def _is_dumb() -> bool:
 
 
 def _print_warning(message: Warning | str, *_: object) -> None:
-    echo(f"pondero: {_without_secrets(str(message))}", err=True)
+    say_error(f"pondero: {_without_secrets(str(message))}")
 
 
 def _without_secrets(text: str) -> str:

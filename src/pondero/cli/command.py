@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from .output.echo import echo, style_text
+from .output.echo import echo, say
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -80,10 +80,11 @@ def closest_first(error: click.ClickException) -> click.ClickException:
 
 
 def _name_ours(error: click.NoSuchOption) -> str | None:
-    """Return what to write in place of another library's word; None if it is no such word."""
+    """Return what to write for the level, or another library's word; None for any other word."""
     from ..client import find_ours
 
-    ours = find_ours(error.option_name.lstrip("-").replace("-", "_"))
+    word = error.option_name.lstrip("-").replace("-", "_")
+    ours = "thinking" if word == "thinking" else find_ours(word)
     begun = any(each.startswith(error.option_name) for each in error.possibilities or ())
     if ours is None or begun or error.ctx is None:
         return None
@@ -204,7 +205,7 @@ def offline_transport(*, offline: bool) -> "Emulator | None":
 
 def warn(text: str) -> None:
     """Print a warning on stderr."""
-    echo(style_text(f"pondero: {text}", fg="yellow"), err=True)
+    say(f"pondero: {text}")
 
 
 def code_of(error: "PonderoError") -> int:

@@ -687,12 +687,14 @@ class ErrorId(Struct, frozen=True):
 class OwnPaths(Struct, frozen=True, kw_only=True):
     """Which addresses are this API's alone, served or not: errors there have its format.
 
-    ``error_code`` is what the API calls an address that it does not know. ``advice`` are pairs of
-    addresses that only the service itself has, and what to use in their place.
+    ``error_code`` is what the API calls an address that it does not know, ``not_found`` what it
+    says, with the blanks ``{method}`` and ``{path}``. ``advice`` are pairs of addresses that only
+    the service itself has, and what to use in their place.
     """
 
     pattern: re.Pattern[str] = re.compile(r"(?!)")
     error_code: str | None = None
+    not_found: str = "Not Found"
     advice: tuple[tuple[re.Pattern[str], str], ...] = ()
 
 

@@ -29,6 +29,7 @@ from .faults import (
 )
 from .log import LogEntry, RequestLog
 from .models import AcceptedModel, accept_as_relative, model_answer, with_default
+from .paths import has_path
 from .prompt_cache import PromptCache
 from .responders.question import parse_question
 from .responders.responder import Responder, count_usage, ponder
@@ -74,6 +75,8 @@ class Emulator:
     ``responder`` answers requests that match no turn of ``script``. ``faults`` apply in order, None
     for no fault; those of batches wait for a batch. ``service`` is the provider to emulate; by
     default the URL decides. With ``any_model`` a relative answers for an unknown model.
+    ``log.entries`` has the latest exchanges: each with its path, body, model, status, fault, and
+    ``refusal``, the body of an error.
 
     >>> from pondero.emulator import Emulator
     >>> client = pondero.Client(transport=Emulator())
@@ -118,7 +121,7 @@ class Emulator:
         played = self._play(request, entry)
         if played is None:
             entry.end = "broken"
-            raise Unreachable("connection refused")
+            raise Unreachable("connection refused", connected=False)
         delay = 0.0
         if isinstance(played, Pause):
             delay, played = played.seconds, EmulatedResponse(ResponseHead(200), iter((Break(),)))
@@ -162,7 +165,11 @@ class Emulator:
     def _play(self, request: HttpRequest, entry: LogEntry) -> EmulatedResponse | Pause | None:
         if request.headers.get("upgrade", "").lower() == "websocket":
             return _log_rejection(_UPGRADE, entry)
+        if request.method == "HEAD" and urlsplit(request.url).path in _GREETINGS:
+            return whole_response(HttpResponse(200, {}, b""))
         route = find_route(request.url, provider=self._provider)
+        if not has_path(request.url, provider=self._provider, talks=route is not None):
+            return self._no_path(request, route, entry)
         if route is None:
             if (about := self._about_stored(request, entry)) is not None:
                 return about
@@ -180,9 +187,15 @@ class Emulator:
             return _log_rejection(rejection.response, entry)
         return self._answer(route, with_default(accepted, route.provider), entry, request)
 
+    def _no_path(
+        self, request: HttpRequest, route: EmulatedRoute | None, entry: LogEntry
+    ) -> EmulatedResponse:
+        if route is not None:
+            entry.dialect, entry.service = route.wire.name, route.provider
+            return _log_rejection(_make_no_path(request, route), entry)
+        return _log_rejection(_make_not_found(request, guess_route(request, self._provider)), entry)
+
     def _no_conversation(self, request: HttpRequest, entry: LogEntry) -> EmulatedResponse:
-        if request.method == "HEAD" and urlsplit(request.url).path in _GREETINGS:
-            return whole_response(HttpResponse(200, {}, b""))
         answer = model_answer(request, provider=self._provider)
         if answer is None:
             return _log_rejection(
@@ -224,7 +237,7 @@ class Emulator:
     ) -> EmulatedResponse | Pause | None:
         turn = self.script.take(accepted, dialect=route.wire.name, provider=route.provider)
         entry.scripted = turn is not None
-        fault = (turn.fault if turn is not None else None) or self._fault(accepted)
+        fault = (turn.planned_fault if turn is not None else None) or self._fault(accepted)
         if fault is not None:
             entry.fault = fault.kind
             if fault.kind == "refused":
@@ -302,7 +315,9 @@ class Emulator:
             return rejection.response
         accepted = with_default(accepted, route.provider)
         turn = self.script.take(accepted, dialect=route.wire.name, provider=route.provider)
-        fault = (turn.fault if turn is not None else None) or self._parse_directive(accepted)
+        fault = (turn.planned_fault if turn is not None else None) or self._parse_directive(
+            accepted
+        )
         if fault is not None:
             if fault.kind in ("expired", "cancelled"):
                 return fault.kind
@@ -323,7 +338,7 @@ class Emulator:
         if makes:
             turn = self.script.batch_fault(dialect=call.wire.name, provider=call.provider)
             if turn is not None:
-                return turn.fault, partial(self.script.drop, turn)
+                return turn.planned_fault, partial(self.script.drop, turn)
         return None, _use_nothing
 
 
@@ -369,6 +384,14 @@ def _json(body: bytes) -> Json:
         return msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return body.decode("utf-8", "replace") or None
+
+
+def _make_no_path(request: HttpRequest, route: EmulatedRoute) -> HttpResponse:
+    service = route.wire.service()
+    own = service.own_paths
+    message = own.not_found.format(method=request.method, path=urlsplit(request.url).path)
+    error = service.error(404, message, code=own.error_code, retry_after=None)
+    return _restate_error(error, route)
 
 
 def _make_not_found(request: HttpRequest, wire: Dialect | None) -> HttpResponse:

@@ -10,8 +10,7 @@ from ..canon import HttpRequest
 from ..catalog import Lookup, Provider
 from ..dialects import NAMES, Dialect, get_dialect, guess_dialect
 from ..store import load_catalog
-
-_HOLE = re.compile(r"\\{\w+\\}")  # a {blank} of a URL template after re.escape
+from .paths import fill_blanks, find_owner
 
 
 class EmulatedRoute(NamedTuple):
@@ -49,6 +48,7 @@ def _find_provider(url: str, wire: Dialect, named: str | None) -> str:
         or _find_guest(url, guests)
         or _find_in_path(urlsplit(url).path, wire.name)
         or guests.get(urlsplit(url).path.lstrip("/").partition("/")[0])
+        or _find_owner(urlsplit(url).path, wire)
         or service.default_provider
     )
 
@@ -58,6 +58,13 @@ def _find_guest(url: str, guests: Mapping[str, str]) -> str | None:
     homes = (name for name in guests if name in known and _template(known[name].url).match(url))
     found = next(homes, None)
     return None if found is None else guests[found]
+
+
+def _find_owner(path: str, wire: Dialect) -> str | None:
+    owner = find_owner(path, wire.name)
+    if owner is None or load_catalog().catalog.providers[owner].dialect == wire.name:
+        return owner
+    return wire.service().also_at.get(owner)
 
 
 def guess_route(request: HttpRequest, provider: str | None) -> Dialect | None:
@@ -113,7 +120,7 @@ def _homes(finder: Lookup, name: str) -> tuple[tuple[str, re.Pattern[str]], ...]
 
 
 def _template(address: str) -> re.Pattern[str]:
-    return re.compile(_HOLE.sub("[^/]+", re.escape(address)) + r"(?=[/?]|$)")
+    return re.compile(fill_blanks(address) + r"(?=[/?]|$)")
 
 
 @cache

@@ -12,9 +12,10 @@ import msgspec
 
 from ..asgi import address, make_asgi_app
 from ..asgi import bind as bind_socket
-from ..errors import MissingExtra
+from ..errors import BadParameter, MissingExtra
 from ..extras import install_hint
 from .emulator import Emulator
+from .paths import ORIGIN
 from .responders.script import parse_turns
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     Endpoint = Callable[[Request], Awaitable[Response]]
 
-_ORIGIN = "http://emulator"  # not a provider's address: the path names the provider
 _BIGGEST = 300 * 1024 * 1024  # more than any service accepts in one batch
 _JSON = "application/json"
 SERVER = "pondero-emulator"
@@ -51,7 +51,7 @@ def make_app(emulator: Emulator) -> "Starlette":
             Route("/_emulator/expect", _guard_local(control.expect), methods=["POST"]),
             Route("/_emulator/reset", _guard_local(control.reset), methods=["POST"]),
             Route("/_emulator/log", _guard_local(control.log), methods=["GET"]),
-            Mount("/", make_asgi_app(emulator, origin=_ORIGIN, biggest=_BIGGEST)),
+            Mount("/", make_asgi_app(emulator, origin=ORIGIN, biggest=_BIGGEST)),
         ]
     )
 
@@ -109,8 +109,8 @@ class _ControlEndpoints:
         """Add one turn (an object) or several (a list)."""
         try:
             turns = parse_turns(await request.body())
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            return _make_response({"error": f"this is not a turn: {error}"}, status=400)
+        except BadParameter as error:
+            return _make_response({"error": str(error)}, status=400)
         self._emulator.expect(*turns)
         return _make_response({"waiting": len(self._emulator.script)})
 

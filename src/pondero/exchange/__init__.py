@@ -54,7 +54,7 @@ if TYPE_CHECKING:
         write_fields,
     )
     from .prepare_steps.cache_breakpoints import add_cache_breakpoints, count_cache_breakpoints
-    from .prepare_steps.draft import LevelWindow
+    from .prepare_steps.draft import EarlierRequests, LevelWindow
     from .prepare_steps.foreign_tools import TextCalls
     from .prepare_steps.history import TURN_ADDED, make_destination, needs_thinking_first
     from .prepare_steps.level_updates import (
@@ -73,6 +73,7 @@ if TYPE_CHECKING:
         auth_header,
         compose,
         list_keys,
+        make_signing,
         prepare,
         prepare_in_steps,
         redact_key,
@@ -82,12 +83,13 @@ if TYPE_CHECKING:
     from .token_estimate import (
         CHARACTERS,
         TextSize,
-        estimate_json,
+        estimate_characters,
         estimate_tokens,
         is_document,
         is_text,
         iter_encoded,
         measure_frame,
+        measure_json,
         sum_most,
     )
     from .transport import (
@@ -118,19 +120,19 @@ _NAMES = {
     "prepare_steps.cache_breakpoints": "add_cache_breakpoints count_cache_breakpoints",
     "prepare_steps.foreign_tools": "TextCalls",
     "prepare_steps.history": "TURN_ADDED make_destination needs_thinking_first",
-    "prepare_steps.draft": "LevelWindow",
+    "prepare_steps.draft": "EarlierRequests LevelWindow",
     "prepare_steps.level_updates": "add_update can_state_inside find_stated_window preview_level",
     "prepare_steps.rejections": "make_rejection rejected_signatures rejections_for",
     "rate_limits": "RateLimit parse_rate_limits",
     "request": (
-        "Exchange Prepared Signing add_headers auth_header compose list_keys prepare "
-        "prepare_in_steps redact_key"
+        "Exchange Prepared Signing add_headers auth_header compose list_keys make_signing "
+        "prepare prepare_in_steps redact_key"
     ),
     "retry": "Retry",
     "telemetry": "usage_attributes",
     "token_estimate": (
-        "CHARACTERS TextSize estimate_json estimate_tokens is_document is_text "
-        "iter_encoded measure_frame sum_most"
+        "CHARACTERS TextSize estimate_characters estimate_tokens is_document is_text "
+        "iter_encoded measure_frame measure_json sum_most"
     ),
     "transport": (
         "AsyncResponse AsyncTransport Response Timeouts Transport find_emulator is_emulator"
@@ -149,6 +151,7 @@ __all__ = [
     "Calibration",
     "Calibrations",
     "Decoded",
+    "EarlierRequests",
     "Emit",
     "Exchange",
     "Flow",
@@ -184,7 +187,7 @@ __all__ = [
     "depth_paths_of",
     "describe_evidence",
     "encode_name",
-    "estimate_json",
+    "estimate_characters",
     "estimate_tokens",
     "fields_hash",
     "find_emulator",
@@ -207,8 +210,10 @@ __all__ = [
     "list_stated",
     "make_destination",
     "make_rejection",
+    "make_signing",
     "matches_plan",
     "measure_frame",
+    "measure_json",
     "needs_thinking_first",
     "parse_rate_limits",
     "plan",

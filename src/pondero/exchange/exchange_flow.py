@@ -38,6 +38,7 @@ from ..errors import (
     BadRequest,
     CassetteError,
     Malformed,
+    NotFound,
     PonderoError,
     ServiceError,
     Truncated,
@@ -45,7 +46,7 @@ from ..errors import (
     WireError,
 )
 from ..framing import MAX_FRAME, OversizedAnswer, parse_json_or_none
-from ..thinking import Plan
+from ..thinking import Plan, describe_unknown
 from .answer_restorer import AnswerRestorer
 from .output.calls import NO_RESTORE
 from .output.restore import OutputRestore
@@ -188,8 +189,7 @@ def flow(
                 if isinstance(error, Unreachable) and exchange.no_server_hint:
                     message = f"{exchange.no_server_hint} ({error})"
                     raise Unreachable(message, connected=error.connected) from error
-                if isinstance(error, AuthFailed) and exchange.bad_key_hint:
-                    error.add_note(exchange.bad_key_hint)
+                _add_hint(error, exchange)
                 raise
             seconds = retry.wait(error, tries, jitter)
             failed = error.with_traceback(None)  # it would keep this frame, which keeps it
@@ -211,6 +211,17 @@ def read_reply(exchange: Exchange, head: ResponseHead, body: bytes) -> Reply:
     except StopIteration as end:
         reply: Reply = end.value
         return reply
+
+
+def _add_hint(error: PonderoError, exchange: Exchange) -> None:
+    """Add what the caller may look at: where the key came from, or which model was meant."""
+    hint: str | None = None
+    if isinstance(error, AuthFailed):
+        hint = exchange.bad_key_hint
+    elif isinstance(error, NotFound):
+        hint = describe_unknown(exchange.plan)
+    if hint:
+        error.add_note(hint)
 
 
 def _find_repair(exchange: Exchange, error: PonderoError) -> Repair | None:

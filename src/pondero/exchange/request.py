@@ -23,11 +23,11 @@ from ..canon import (
 from ..catalog import ModelEntry, Provider
 from ..dialects import AnswerContext, Caller
 from ..errors import BadParameter
-from ..handoff import KnownViews, Manifest, Rejection, replace_surrogates_in_json
+from ..handoff import Manifest, Rejection, replace_surrogates_in_json
 from ..thinking import Plan, Policy, RequestParameters
 from .output.calls import NO_RESTORE, CallRestore
 from .output.restore import OutputRestore
-from .prepare_steps.draft import RequestDraft
+from .prepare_steps.draft import EarlierRequests, RequestDraft
 from .prepare_steps.foreign_tools import replace_foreign_tools
 from .prepare_steps.history import find_caller
 from .prepare_steps.limits import drop_unsupported
@@ -159,7 +159,7 @@ class PrepareOptions(TypedDict, total=False):
     retells: bool
     emulator: str | None
     last_prompt: int | None
-    views: KnownViews | None
+    views: EarlierRequests | None
 
 
 def prepare(
@@ -326,7 +326,6 @@ class _ServiceFacts(Struct, frozen=True):
 def _find_facts(entry: ModelEntry, url: str, signed: bool) -> _ServiceFacts:  # noqa: FBT001 - a cache's key
     provider, quirks = entry.provider, entry.quirks
     caller = find_caller(provider)
-    service = caller.signing_name or provider.dialect if signed else None
     start = f"{provider.label} does not answer at {url}: {provider.start}"
     return _ServiceFacts(
         caller=caller,
@@ -334,7 +333,7 @@ def _find_facts(entry: ModelEntry, url: str, signed: bool) -> _ServiceFacts:  # 
         quirks=quirks,
         no_server_hint=start if provider.start else "",
         bad_key_hint=_make_key_hint(provider, signed=signed),
-        signing=None if service is None else _make_signing(provider, url, service=service),
+        signing=make_signing(provider, url) if signed else None,
     )
 
 
@@ -349,7 +348,9 @@ def _make_key_hint(provider: Provider, *, signed: bool) -> str:
     )
 
 
-def _make_signing(provider: Provider, url: str, *, service: str) -> Signing:
+def make_signing(provider: Provider, url: str) -> Signing:
+    """Return how requests to a provider without a key are signed."""
+    service = find_caller(provider).signing_name or provider.dialect
     template = _BLANK.sub(r"(?P<\1>[^/.]+)", re.escape(provider.url))
     found = re.match(template, url)
     region = found.groupdict().get("region") if found else None

@@ -75,7 +75,10 @@ def _describe_source(exchange: Exchange, head: ResponseHead, body: bytes) -> str
 
 
 def _find_address(exchange: Exchange) -> str:
-    return exchange.http.url.partition("?")[0]
+    """Return the address without user, password and query, which may have a key."""
+    scheme, mark, rest = exchange.http.url.partition("?")[0].partition("://")
+    host, slash, path = rest.partition("/")
+    return f"{scheme}{mark}{host.rpartition('@')[2]}{slash}{path}"
 
 
 def _is_page(head: ResponseHead, first: bytes) -> bool:

@@ -76,8 +76,16 @@ def sum_most(size: TextSize) -> int:
     return ceil(_sum_tokens(size) * _MARGIN)
 
 
-def estimate_json(value: Json) -> int:
-    """Return an estimate of the tokens of all texts in a JSON value that few exceed."""
+def estimate_characters(count: int) -> int:
+    """Return an estimate of the tokens of so many characters that few exceed."""
+    return ceil(count / CHARACTERS * _MARGIN)
+
+
+def measure_json(value: Json) -> int:
+    """Return the characters of all texts in a JSON value, but not of files.
+
+    Those of a list are the sum of its values', those of an object the sum of its fields'.
+    """
     characters = -sum(len(each) for each in iter_encoded(value) if _is_file(each))
     waiting: list[Json] = [value]
     while waiting:
@@ -89,7 +97,7 @@ def estimate_json(value: Json) -> int:
         elif isinstance(each, dict):
             waiting += each
             waiting += each.values()
-    return ceil(characters / CHARACTERS * _MARGIN)
+    return characters
 
 
 def _is_file(text: str) -> bool:

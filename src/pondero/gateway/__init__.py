@@ -12,11 +12,12 @@ if TYPE_CHECKING:
         GatewayRoute,
         LevelRules,
         find_name_problem,
+        is_loopback,
         parse_expiry,
     )
     from .config.reader import load_config
     from .config.routing import Routing
-    from .config.secrets import find_provider_key, find_provider_url, hash_key, make_key
+    from .config.secrets import check_credentials, hash_key, make_key
     from .hooks.interface import Hook, HookCall, Reject
     from .launch.clients import (
         ChosenModel,
@@ -29,20 +30,21 @@ if TYPE_CHECKING:
     )
     from .observability.ledger import load_usage
     from .observability.observers import open_observers
-    from .quotas.quota_preview import describe_quotas, find_lowered_limits
+    from .quotas.quota_preview import describe_quotas, find_forgotten, find_lowered_limits
     from .server.run import run, run_gateway_in_thread
-    from .state.keys import KeyEdit, KeyRing
+    from .state.keys import KeyEdit, KeyRing, UnknownKey
     from .state.shared_state import find_eviction_policy, load_keys, rotate_envelope_secret
 
 _NAMES = {
     "admin.command_audit": "record_command",
     "config.checks": "check_start",
     "config.model": (
-        "GatewayConfig GatewayKey GatewayRoute LevelRules find_name_problem parse_expiry"
+        "GatewayConfig GatewayKey GatewayRoute LevelRules find_name_problem is_loopback "
+        "parse_expiry"
     ),
     "config.reader": "load_config",
     "config.routing": "Routing",
-    "config.secrets": "find_provider_key find_provider_url hash_key make_key",
+    "config.secrets": "check_credentials hash_key make_key",
     "hooks.interface": "Hook HookCall Reject",
     "launch.clients": (
         "ChosenModel LaunchClient LaunchCommand copy_back load_clients prepare_launch "
@@ -50,9 +52,9 @@ _NAMES = {
     ),
     "observability.ledger": "load_usage",
     "observability.observers": "open_observers",
-    "quotas.quota_preview": "describe_quotas find_lowered_limits",
+    "quotas.quota_preview": "describe_quotas find_forgotten find_lowered_limits",
     "server.run": "run run_gateway_in_thread",
-    "state.keys": "KeyEdit KeyRing",
+    "state.keys": "KeyEdit KeyRing UnknownKey",
     "state.shared_state": "find_eviction_policy load_keys rotate_envelope_secret",
 }
 
@@ -70,15 +72,17 @@ __all__ = [
     "LevelRules",
     "Reject",
     "Routing",
+    "UnknownKey",
+    "check_credentials",
     "check_start",
     "copy_back",
     "describe_quotas",
     "find_eviction_policy",
+    "find_forgotten",
     "find_lowered_limits",
     "find_name_problem",
-    "find_provider_key",
-    "find_provider_url",
     "hash_key",
+    "is_loopback",
     "load_clients",
     "load_config",
     "load_keys",

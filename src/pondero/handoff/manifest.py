@@ -76,7 +76,13 @@ _PHRASES = {
     ("rewritten", "place"): "moved a tool result",
     ("rewritten", "system"): "moved a system turn",
 }
-_NOUNS = {"blob": "file", "call": "tool call", "result": "tool result", "other": "unreadable part"}
+_NOUNS = {
+    "blob": "file",
+    "call": "tool call",
+    "level_update": "change of level",
+    "other": "unreadable part",
+    "result": "tool result",
+}
 
 
 def _lines(changes: Iterable[Change]) -> Iterator[str]:

@@ -32,7 +32,7 @@ from .manifest import ChangeLog, Manifest, Place
 from .system_turns import FOLDED, MOVED, count_lead, place, texts_of
 
 BEGINNING = "the first message must be the user's here"
-OTHER_WINDOW = "it changed the level of other requests; this one states its own"
+OTHER_WINDOW = "it set the level of earlier answers; a request to this model states its own level"
 UNASKED = "no call before it asked for it"
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ..canon import Cost, Reply, Usage
 from .prices import has_prices, price_usage
 
-NOTHING_PAID = "the emulator or a cassette answered, and nothing is paid"
+NOTHING_PAID = "the emulator or a recording answered, and nothing is paid"
 NO_PRICES = "prices come with the extra prices; 'pondero doctor' has the command that installs it"
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from .questions import Data, Question, QuestionSet, questions_of, read_questions
     from .report import render_report
     from .results.axes import Axis, amount_axis, share_axis
-    from .results.ci import csv_of, junit_of, labels_csv
+    from .results.ci import csv_of, decide_options, junit_of, labels_csv
     from .results.compute import compute_results
     from .results.findings import describe_forecast
     from .results.inspect_log import inspect_logs
@@ -64,7 +64,7 @@ _NAMES = {
     "questions": "Data Question QuestionSet questions_of read_questions",
     "report": "render_report",
     "results.axes": "Axis amount_axis share_axis",
-    "results.ci": "csv_of junit_of labels_csv",
+    "results.ci": "csv_of decide_options junit_of labels_csv",
     "results.compute": "compute_results",
     "results.findings": "describe_forecast",
     "results.inspect_log": "inspect_logs",
@@ -127,6 +127,7 @@ __all__ = [
     "create_run",
     "csv_of",
     "decide",
+    "decide_options",
     "demo_outline",
     "describe_failures",
     "describe_forecast",

@@ -69,6 +69,7 @@ def _describe_gaps(results: "SweepResults", arm: "ArmResult") -> str:
     elif found.name != arm.name:
         verdict = arm.verdict.replace("_", " ")
         lacks.append(f"chosen by hand; the run recommends {found.name}, and this is {verdict}")
+    lacks += [f"the sanity gate: {problem.why}" for problem in results.gate if found is not None]
     if results.facts.spec.offline:
         lacks.append("the emulator answered in place of the service")
     return "; ".join(lacks)

@@ -24,7 +24,8 @@ from .spec import Spec, SweepOptions
 def _live(spec: Spec) -> Engine:
     if not spec.offline:
         return LiveEngine()
-    return LiveEngine(transport=emulators(spec.seed), stream=False, start=OFFLINE_AT_ONCE)
+    sends = emulators(spec.seed)
+    return LiveEngine(transport=sends, stream=False, start=OFFLINE_AT_ONCE, is_free=True)
 
 
 def _batch(spec: Spec) -> Engine:
@@ -55,7 +56,13 @@ def create_run(outline: Outline) -> Run:
         for arm in outline.arms:
             client.prepare(arm.model, "?", arm.level)
         check_judge(outline.spec.judge, ())
-    return Run.create(outline.spec, outline.questions, outline.arms, reference=outline.reference)
+    return Run.create(
+        outline.spec,
+        outline.questions,
+        outline.arms,
+        reference=outline.reference,
+        source=outline.source,
+    )
 
 
 def check_judge(name: str, questions: Iterable[Question]) -> None:

@@ -15,6 +15,7 @@ from .api import make_engine
 from .arms import find_arms
 from .engines.engine import CostBudget, Trial, TrialResult
 from .grading.judges import make_judge
+from .points import describe_points
 from .run.prices import max_trial_cost
 from .run.scores import Scores
 from .run.store import Run
@@ -112,7 +113,7 @@ def _conclude(
     if served:
         note_served(made.model, name, served)
     if is_worse:
-        why = f"worse than on {made.date} by more than {100 * made.margin:g} points; {why}"
+        why = f"worse than on {made.date} by more than {describe_points(made.margin)}; {why}"
     if not is_same:
         why = f"{served} answers now, and {made.served} was measured; {why}"
     return CalibrationCheck(

@@ -8,8 +8,10 @@ from statistics import fmean
 from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..errors import BadParameter
+from .points import describe_points
 from .run.answer_labels import describe_mistakes
 from .score_files import ScoreRow, read_scores
 from .statistics.allocation import PILOT, pilot_size
@@ -63,6 +65,8 @@ class ScoreDecision(Struct, frozen=True, kw_only=True):
     kinds: tuple[KindDecision, ...] = ()
     labelled: int = 0
     """Questions whose labels corrected the scores."""
+    saving: float | None = None
+    """The share of the reference's cost that the recommended arm saves, if costs are known."""
 
     @property
     def is_stopped(self) -> bool:
@@ -85,6 +89,7 @@ class ScoreDecision(Struct, frozen=True, kw_only=True):
             "why": self.why,
             "problems": list(self.problems),
             "labelled": self.labelled,
+            "saving": self.saving,
             "arms": [{name: getattr(arm, name) for name in names} for arm in self.arms],
             "kinds": [
                 {"kind": each.kind, "arm": each.arm, "shown": each.is_shown, "units": each.units}
@@ -138,7 +143,8 @@ def decide(
     problems = _problems(table, arms[last], first)
     for winner in found.advance().winners[:1] if label_share is None else ():
         problems += _check_errors(table, arms[winner], arms[last])
-    return _decision(arms, found, margin=margin, problems=problems, dearer=dearer)
+    decided = _decision(arms, found, margin=margin, problems=problems, dearer=dearer)
+    return replace(decided, saving=table.find_saving(decided.recommended, arms[last]))
 
 
 def check_share(share: float | None) -> None:
@@ -287,6 +293,13 @@ class _Table:
         dearer = tuple(arm for arm in others if prices[arm] > prices[chosen])
         return (*(arm for arm in others if arm not in dearer), chosen), dearer
 
+    def find_saving(self, arm: str | None, reference: str) -> float | None:
+        """Return what share of the reference's mean cost an arm saves, or None if unknown."""
+        prices = self._prices(range(len(self._questions)))
+        if arm is None or arm == reference or not prices or not prices[reference]:
+            return None
+        return 1 - prices[arm] / prices[reference]
+
     def _prices(self, places: Sequence[int]) -> dict[str, float] | None:
         known = {
             arm: [costs[at] for at in places if at in costs] for arm, costs in self._costs.items()
@@ -321,10 +334,10 @@ def _decision(
     recommended, why = None, "more questions of the plan are needed"
     if contest.winners:
         recommended = arms[contest.winners[0]]
-        why = f"not worse than {reference} by more than {100 * margin:g} points"
+        why = f"not worse than {reference} by more than {describe_points(margin)}"
     elif contest.is_over:
         recommended = reference
-        why = f"no cheaper arm is shown to be within {100 * margin:g} points of it"
+        why = f"no cheaper arm is shown to be within {describe_points(margin)} of it"
     if problems:
         recommended, why = None, problems[0]
     own = (_arm(arms[number], found, number) for number in contest.standings)
@@ -366,9 +379,9 @@ def describe_verdict(contest: Contest, number: int) -> str:
     """Return why an arm has its verdict, in one clause."""
     each, rule = contest.standings[number], contest.rule
     if each.verdict == "enough":
-        return f"not worse by more than {100 * rule.margin:g} points"
+        return f"not worse by more than {describe_points(rule.margin)}"
     if each.verdict == "worse":
-        return f"worse by more than {100 * rule.margin:g} points"
+        return f"worse by more than {describe_points(rule.margin)}"
     if each.verdict == "given_up":
         return _GIVEN_UP[each.why or "unlikely"]
     if not each.is_tried:

@@ -17,17 +17,21 @@ from ..store import load_catalog
 from .arms import Arm, arms_of, reference_of
 from .grading.judges import check_questions, find_judge_kind, find_judge_model, make_judge
 from .grading.proposal import propose_judge
-from .questions import Data, Question, read_questions, shuffle
+from .points import describe_points
+from .questions import Data, Question, cluster_name, read_questions, shuffle
+from .results.number_format import format_cost
 from .run.gate import GateProblem, check_units
-from .run.prices import DISCOUNTED, is_priced, max_trial_cost
+from .run.prices import DISCOUNTED, is_priced, max_trial_cost, usual_trial_cost
 from .run.store import check_keyless
 from .spec import Spec, from_toml, spec_of
-from .statistics.allocation import fewest
-from .statistics.exact_test import ONCE_MOST
-from .statistics.forecast import USUAL_DISCORDANCE, foresee
+from .statistics.allocation import fewest, pilot_size
+from .statistics.e_process import ALPHA
+from .statistics.exact_test import ONCE_MOST, once_chance
+from .statistics.forecast import USUAL_DISCORDANCE, count_runs, foresee
 from .statistics.units import corrected_margin
 
-_RUNS = 100  # of a forecast before anything is measured
+_USUAL_TOKENS = 1_000
+"""Of an answer whose cost is shown as an example."""
 
 
 class Outline(Struct, frozen=True):
@@ -39,6 +43,8 @@ class Outline(Struct, frozen=True):
     reference: int
     notes: tuple[str, ...] = ()
     """How the data was read, what short names mean, why a judge was chosen; a line each."""
+    source: str = ""
+    """The name of the file with the questions, if there is one."""
 
     @property
     def asks(self) -> int:
@@ -55,20 +61,26 @@ class Outline(Struct, frozen=True):
     @property
     def units(self) -> int:
         """Return how many units the questions make: clusters, or the questions themselves."""
-        field = self.spec.cluster
-        if field is None:
-            return len(self.questions)
-        values = [each.metadata.get(field) for each in self.questions]
-        return len({f"={value}" for value in values if value is not None}) + values.count(None)
+        names = [cluster_name(each, self.spec.cluster) for each in self.questions]
+        return len(set(names) - {None}) + names.count(None)
 
     def problems(self) -> list[GateProblem]:
         """Return what the sanity gate finds before anything is asked."""
         noun = "clusters" if self.spec.cluster else "questions"
-        return check_units(self.spec.margin, self.units, noun=noun, least=self._fewest)
+        found = check_units(self.spec.margin, self.units, noun=noun, least=self._fewest)
+        margins = (points / 100 for points in range(1, 100))
+        smallest = next((each for each in margins if self._least(each) <= self.units), None)
+        if smallest is None:
+            return found
+        cure = f"; the smallest margin for {self.units} is {describe_points(smallest)}"
+        return [replace(each, why=each.why + cure) for each in found]
 
     @property
     def _fewest(self) -> int:
-        share, margin = self.spec.label_share, self.spec.margin
+        return self._least(self.spec.margin)
+
+    def _least(self, margin: float) -> int:
+        share = self.spec.label_share
         return fewest(margin if share is None else corrected_margin(margin, share))
 
     def describe_sample_size(self) -> str:
@@ -80,21 +92,33 @@ class Outline(Struct, frozen=True):
         share = self.spec.label_share
         if units < self._fewest or share is not None:
             drawn = "" if share is None else f" if people label {100 * share:g} % of them"
-            return f"{said}; {self._fewest} are the least at {100 * margin:g} points{drawn}"
-        candidates = max(1, len(self.arms) - 1)
-        chances = [
-            foresee(
-                (0.0, 0.0), USUAL_DISCORDANCE, margin, units,
-                share=1.0 if candidates == 1 else 0.7, difference=each, runs=_RUNS,
-            ).chance
-            for each in (0.0, -margin / 2)
-        ]  # fmt: skip
-        none, half = (f"{100 * chance:.0f} %" for chance in chances)
+            return f"{said}; {self._fewest} are the least at {describe_points(margin)}{drawn}"
+        points = describe_points(margin)
+        none, half = (f"{100 * self._chance(each):.0f} %" for each in (0.0, -margin / 2))
+        fewer, others = "", len(self.arms) - 1
+        if self.spec.once and others > 1:  # they share the error of one in 20
+            alone = f"{100 * self._chance(0.0, candidates=1):.0f} %"
+            fewer = f"; fewer --levels raise it: {others} share it, and one alone has {alone}"
         return (
-            f"{said}; the chance to show that a level is at most {100 * margin:g} points worse is "
-            f"{none} if it is equal and {half} if it is {50 * margin:g} points worse (assumed: "
-            "10 of 100 answers differ)"
+            f"{said}; the chance to show that a level is at most {points} worse is "
+            f"{none} if it is equal and {half} if it is {describe_points(margin / 2)} worse "
+            f"(assumed: 10 of 100 answers differ){fewer}"
         )
+
+    def _chance(self, difference: float, *, candidates: int | None = None) -> float:
+        """Return how likely the cheapest level is shown, if its true difference is this."""
+        margin, units = self.spec.margin, self.units
+        candidates = candidates or max(1, len(self.arms) - 1)
+        if self.spec.once:
+            return once_chance(
+                units, margin, discordance=max(USUAL_DISCORDANCE, -difference),
+                difference=difference, share=1 / candidates, alpha=ALPHA,
+            )  # fmt: skip
+        share = 1.0 if candidates == 1 else 0.7
+        return foresee(
+            (0.0, 0.0), USUAL_DISCORDANCE, margin, units, pilot=self.spec.pilot,
+            share=share, difference=difference, runs=count_runs(units),
+        ).chance  # fmt: skip
 
     def max_cost(self, questions: int | None = None) -> Decimal | None:
         """Return the most that the first questions, or all, can cost, or None if unknown."""
@@ -108,6 +132,57 @@ class Outline(Struct, frozen=True):
             return sum(bounds, Decimal(0)) * spec.repeats
         except BadParameter:
             return None
+
+    @property
+    def pilot_questions(self) -> int:
+        """Return how many questions the pilot has: its units are whole clusters."""
+        units = pilot_size(self.units, self.spec.pilot)
+        names = (cluster_name(each, self.spec.cluster) for each in self.questions)
+        seen = set[str | None]()
+        for number, name in enumerate(names):
+            if name is None or name not in seen:
+                units -= 1
+            if units < 0:
+                return number
+            seen.add(name)
+        return len(self.questions)
+
+    def describe_cost(self) -> str:
+        """Return a sentence: the most that the pilot and all of it can cost, and why so much."""
+        pilot, most = self.max_cost(self.pilot_questions), self.max_cost()
+        if pilot is None or most is None:
+            return "what it costs is not known before: an arm has no price or no output limit"
+        limits = {load_catalog().entry(arm.model).capability.max_output for arm in self.arms}
+        longest = self.spec.max_tokens or max(each for each in limits if each is not None)
+        lower = "" if self.spec.max_tokens else "; --max-tokens lowers it"
+        stops, budget = "", self.spec.budget
+        if budget is not None:
+            short = ", and the pilot may not fit into it" if pilot > Decimal(str(budget)) else ""
+            stops = f"; --budget stops at ${budget:,.2f}{short}"
+        return (
+            f"it costs {format_cost(most)} at most, the pilot of {self.pilot_questions} questions "
+            f"{format_cost(pilot)}, if every answer has {longest:,} tokens{lower}{stops}; what an "
+            "answer costs on average is known after the pilot"
+        )
+
+    def describe_usual_cost(self) -> str:
+        """Return a sentence: what all of it costs with shorter answers, or nothing if unknown."""
+        limit = self.spec.max_tokens
+        if limit is not None and limit <= _USUAL_TOKENS:
+            return ""  # the most that it can cost says it
+        try:
+            costs = [
+                usual_trial_cost(self.spec, arm, question, _USUAL_TOKENS)
+                for question in self.questions
+                for arm in self.arms
+            ]
+        except BadParameter:
+            return ""
+        total = sum(costs, Decimal(0)) * self.spec.repeats
+        return (
+            f"at {_USUAL_TOKENS:,} tokens an answer, thinking included: about {format_cost(total)} "
+            "if every question is asked of every arm"
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return the arms like a run's JSON, without results."""
@@ -129,8 +204,16 @@ class Outline(Struct, frozen=True):
             "run": None,
             "recommended": None,
             "why": self.describe_sample_size(),
+            "max_cost": {
+                "pilot": _plain(self.max_cost(self.pilot_questions)),
+                "all": _plain(self.max_cost()),
+            },
             "arms": [{**arm, **counts} for arm in arms],
         }
+
+
+def _plain(amount: Decimal | None) -> float | None:
+    return None if amount is None else float(amount)
 
 
 def _describe_short_names(models: Iterable[str]) -> Iterator[str]:
@@ -179,7 +262,8 @@ def make_outline(data: Data, options: Mapping[str, Json]) -> Outline:
             entry = load_catalog().entry(arm.model)
             batch_terms(entry.provider, entry.model)
     _check_prices(spec, arms, questions[0])
-    return Outline(spec, questions, arms, reference_of(arms, spec.reference), notes)
+    source = Path(data).name if isinstance(data, str | Path) else ""
+    return Outline(spec, questions, arms, reference_of(arms, spec.reference), notes, source)
 
 
 def _check_prices(spec: Spec, arms: tuple[Arm, ...], question: Question) -> None:

@@ -123,6 +123,12 @@ def _check_ids(places: Sequence[str], questions: Sequence[Question]) -> None:
         seen[question.id] = place
 
 
+def cluster_name(question: Question, field: str | None) -> str | None:
+    """Return the cluster of a question, or None if it is one by itself."""
+    value = question.metadata.get(field) if field else None
+    return None if value is None else f"={value}"
+
+
 def shuffle(
     questions: Sequence[Question], seed: int, *, cluster: str | None = None
 ) -> tuple[Question, ...]:
@@ -132,8 +138,7 @@ def shuffle(
         return tuple(draw.sample(questions, len(questions)))
     groups: dict[object, list[Question]] = {}
     for number, question in enumerate(questions):
-        value = question.metadata.get(cluster)
-        groups.setdefault(number if value is None else f"={value}", []).append(question)
+        groups.setdefault(cluster_name(question, cluster) or number, []).append(question)
     order = draw.sample(list(groups), len(groups))
     return tuple(question for name in order for question in groups[name])
 

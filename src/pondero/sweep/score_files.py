@@ -7,7 +7,6 @@ missing.
 import csv
 import io
 import json
-import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from msgspec import Struct
 
 from ..canon import Json
 from ..errors import BadParameter
+from .eval_archive import read_eval_archive
 
 _FIELDS = ("question", "arm", "score")
 _WORDS = {"c": 1.0, "i": 0.0, "p": 0.5, "n": 0.0, "true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
@@ -50,7 +50,7 @@ def _rows(path: Path) -> Iterator[ScoreRow]:
         message = f"{path} cannot be read: {error.strerror or error}"
         raise BadParameter(message) from None
     if data[:2] == b"PK":
-        return _inspect(path, *_unzip(path, data))
+        return _inspect(path, *read_eval_archive(path, data))
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -150,17 +150,6 @@ def _number(given: Json) -> float | None:
 
 
 # -- inspect_ai ------------------------------------------------------------------------------------
-
-
-def _unzip(path: Path, data: bytes) -> tuple[Json, Iterable[Json]]:
-    try:
-        archive = zipfile.ZipFile(io.BytesIO(data))
-        header = json.loads(archive.read("header.json"))
-        names = [n for n in archive.namelist() if n.startswith("samples/") and n.endswith(".json")]
-        return header, [json.loads(archive.read(name)) for name in names]
-    except (KeyError, ValueError, zipfile.BadZipFile, NotImplementedError) as error:
-        message = f"{path} is not a log of inspect_ai: {error}"
-        raise BadParameter(message) from None
 
 
 def _inspect_json(path: Path, log: dict[str, Json]) -> Iterator[ScoreRow]:

@@ -44,7 +44,14 @@ from .placement import (
     read_thinking,
     visibility_paths,
 )
-from .plan import Plan, PlanSources, describe_intent, describe_plan, describe_result
+from .plan import (
+    Plan,
+    PlanSources,
+    describe_intent,
+    describe_plan,
+    describe_result,
+    describe_unknown,
+)
 from .policy import CHOICES, DEFAULT, TOKENS, Policy, PolicyDict
 from .resolve import resolve
 from .target_level import (
@@ -99,6 +106,7 @@ __all__ = [
     "describe_intent",
     "describe_plan",
     "describe_result",
+    "describe_unknown",
     "explain_substitute",
     "is_level_text",
     "is_nearly_level",

@@ -82,6 +82,13 @@ def _facts_of(plan: Plan) -> list[tuple[str, str]]:
     ]
 
 
+def describe_unknown(plan: Plan) -> str | None:
+    """Return what the plan says of a model that is not in the catalog; None if it is."""
+    name = plan.model.partition(":")[2]
+    unknown = (each.why for each in plan.adjustments if each.code == "unknown_model")
+    return next((f"{name!r} is {why}" for why in unknown), None)
+
+
 def describe_intent(asked: str | int | None) -> str:
     """Return a requested level or budget in words."""
     if asked is None:

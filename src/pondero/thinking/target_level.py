@@ -219,7 +219,9 @@ def _find_level(level: str, case: ResolveContext) -> TargetLevel:
         return TargetLevel("on", "on")
     got = models_word(level, capability)
     if got != level:
-        why = f"this model has {' '.join(capability.efforts)}; {_stand_in(got, level, capability)}"
+        off = ("off",) if capability.off and not {"off", "none"} & {*capability.efforts} else ()
+        has = " ".join((*off, *capability.efforts))
+        why = f"this model has {has}; {_stand_in(got, level, capability)}"
         case.note("unsupported_level", "level", level, got, why)
     return TargetLevel("level", got, got)
 
@@ -258,9 +260,12 @@ def _use_budget(intent: Intent, case: ResolveContext) -> TargetLevel:
         return TargetLevel("on", "on")
     meant = nearest_level(tokens)
     level = models_word(meant, capability)
-    why = f"this model takes levels, not token budgets; {meant} counts as {FIGURES[meant]:,} tokens"
+    why = (
+        "this model takes levels, not token budgets, so only max_tokens limits it; "
+        f"{meant} counts as {FIGURES[meant]:,} tokens"
+    )
     if level != meant:
-        why += f", and {_stand_in(level, meant, capability)}"
+        why += f", and without {meant}, {_stand_in(level, meant, capability)}"
     case.note("budget_as_level", "budget", tokens, level, why)
     return TargetLevel("level", level, level)
 

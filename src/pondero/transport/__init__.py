@@ -4,7 +4,7 @@ from ..lazy import Loader, make_lazy_getattr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .aws_signing import AsyncSigningTransport, SigningTransport
+    from .aws_signing import AsyncSigningTransport, SigningTransport, check_signing
     from .event_loop import asleep, gather_results, in_trio, run_in_thread
     from .fast_http import FastTransport
     from .http import AsyncHttpTransport, HttpTransport
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     )
 
 _NAMES = {
-    "aws_signing": "AsyncSigningTransport SigningTransport",
+    "aws_signing": "AsyncSigningTransport SigningTransport check_signing",
     "event_loop": "asleep in_trio run_in_thread gather_results",
     "fast_http": "FastTransport",
     "http": "AsyncHttpTransport HttpTransport",
@@ -42,6 +42,7 @@ __all__ = [
     "SocketRejection",
     "asleep",
     "can_send",
+    "check_signing",
     "gather_results",
     "in_trio",
     "open_service_socket",

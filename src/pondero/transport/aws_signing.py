@@ -56,25 +56,29 @@ class AsyncSigningTransport:
 
 def sign(request: HttpRequest, signing: Signing) -> HttpRequest:
     """Return the signed request; raises MissingExtra, MissingKey or BadParameter."""
-    try:
-        from botocore.auth import SigV4Auth  # noqa: PLC0415 - an extra
-        from botocore.awsrequest import AWSRequest  # noqa: PLC0415 - an extra
-    except ImportError as missing:
-        message = (
-            f"{signing.label} without a key needs signed requests: "
-            f"{install_hint(signing.service)}, or set {_instead(signing)}"
-        )
-        raise MissingExtra(message) from missing
-    credentials, region = _credentials(signing)
+    credentials, region = check_signing(signing)
+    from botocore.auth import SigV4Auth  # noqa: PLC0415 - an extra
+    from botocore.awsrequest import AWSRequest  # noqa: PLC0415 - an extra
+
     asked = AWSRequest(request.method, request.url, dict(request.headers), request.body)
     SigV4Auth(credentials, signing.service, region).add_auth(asked)
     headers = {name.lower(): str(value) for name, value in asked.headers.items()}
     return replace(request, headers=headers)
 
 
-def _credentials(signing: Signing) -> tuple[Any, str]:
-    from botocore.exceptions import BotoCoreError  # noqa: PLC0415 - an extra
+def check_signing(signing: Signing) -> tuple[Any, str]:
+    """Return credentials and region; raises MissingExtra, MissingKey or BadParameter.
 
+    botocore may ask a server of the machine's cloud for them.
+    """
+    try:
+        from botocore.exceptions import BotoCoreError  # noqa: PLC0415 - an extra
+    except ImportError as missing:
+        message = (
+            f"{signing.label} without a key needs signed requests: "
+            f"{install_hint(signing.service)}, or set {_instead(signing)}"
+        )
+        raise MissingExtra(message) from missing
     try:
         session = _session()
         region = (

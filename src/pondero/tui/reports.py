@@ -11,7 +11,7 @@ from ..cassettes import AsyncTap, Redactor
 from ..errors import PonderoError, UsageError
 from ..store import Threads, redact_secrets, to_html, to_jsonl, to_markdown, write_atomic
 from .session import Session
-from .state import actions, describe_trouble
+from .state import ChatState, actions, describe_trouble
 
 _LONGEST = 20_000
 _NAMES = 24
@@ -50,6 +50,15 @@ def export_thread(threads: Threads, id: str, path: str) -> str:
         )
     write_atomic(file, text)
     return f"✓ The thread is in {path}"
+
+
+def describe_end(state: ChatState) -> str:
+    """Return how to continue the thread of a chat that ends; empty if it is not saved."""
+    if state.thread is None or state.unsaved:
+        return ""
+    offline = "" if state.paid else " --offline"
+    id = state.thread.id
+    return f"saved as thread {id}; continue with: pondero chat --resume {id}{offline}"
 
 
 def run_doctor() -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import traceback
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from decimal import Decimal
 from functools import partial
@@ -75,6 +75,16 @@ class Candidate(Struct, frozen=True):
     stored: tuple[StoredMessage, ...]
     ended: actions.TurnEnded
     journal: TurnJournal | None = None
+
+    @property
+    def is_written(self) -> bool:
+        """Return whether it is on disk."""
+        return self.journal is not None and self.journal.is_written
+
+    def try_again(self) -> None:
+        """Write it, if that was not possible before."""
+        if self.journal is not None:
+            self.journal.try_again()
 
 
 class Session:
@@ -205,7 +215,66 @@ class Session:
     async def candidate(self, ask: effects.AskModel, number: int, feed: Feed) -> Candidate:
         """Run a turn after ``number`` messages; until one is chosen, only its journal has it."""
         stored, ended, journal = await self._run_turn(ask, number, feed)
+        if stored and journal is not None:
+            journal.finish(stored)
         return Candidate(ask, stored, ended, journal)
+
+    def close_comparison(
+        self,
+        effect: effects.CloseComparison,
+        candidates: Mapping[int, Candidate],
+        *,
+        model: str,
+        level_text: str | None,
+        system: str,
+    ) -> actions.ComparisonClosed:
+        """Keep the answer that was chosen, if any, and the others in copies of the thread."""
+        copies = [
+            effect.names[column]
+            for column, each in candidates.items()
+            if column != effect.chosen
+            and self.writer.branch(
+                each.stored,
+                effect.number,
+                model=each.ask.model,
+                level_text=each.ask.level_text,
+                system=each.ask.system,
+                name=effect.names[column],
+                journal=each.journal,
+            )
+        ]
+        lines = (f"kept in copies of this thread: {', '.join(copies)}",) if copies else ()
+        if effect.chosen is None:
+            return actions.ComparisonClosed(lines=lines)
+        chosen = candidates[effect.chosen]
+        self.writer.rewind(effect.number)
+        saved = self.writer.add(
+            chosen.stored,
+            model=model,
+            level_text=level_text,
+            system=system,
+            journal=chosen.journal,
+        )
+        past = self.writer.page(effect.number, effect.number + len(chosen.stored))
+        return actions.ComparisonClosed(past, saved.thread, saved.unsaved, lines)
+
+    def leave_comparison(self, number: int, candidates: Iterable[Candidate]) -> None:
+        """Keep the answers of a comparison that ends with the chat, before one was chosen.
+
+        Those on disk become copies of the thread when its file is closed; the others wait.
+        """
+        for each in candidates:
+            each.try_again()
+            if each.stored and not each.is_written:
+                self.writer.branch(
+                    each.stored,
+                    number,
+                    model=each.ask.model,
+                    level_text=each.ask.level_text,
+                    system=each.ask.system,
+                    name=each.ask.label,
+                    journal=each.journal,
+                )
 
     async def _run_turn(
         self, ask: effects.AskModel, number: int | None, feed: Feed

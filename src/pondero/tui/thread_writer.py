@@ -1,19 +1,19 @@
-"""The thread of a chat, in memory and on disk; what cannot be written waits for the next turn."""
+"""The thread of a chat, in memory and on disk; what cannot be written is tried again and again."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from copy import copy
 from decimal import Decimal
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..canon import Message, ToolResult, Usage
+from ..canon import Message, Usage
 from ..errors import StoreError
 from ..handoff import Rejection
 from ..store import (
     Drafts,
-    SearchHit,
     StoredMessage,
     Thread,
     Threads,
@@ -21,16 +21,17 @@ from ..store import (
     UnfinishedTurn,
     as_number,
 )
+from . import thread_rows
 from .state import PAGE, Choice, SavedThread, ThreadMessage, UsageTally, actions, place_value
+from .unsent_words import MOMENT, DraftRows
 from .waiting_turns import WaitingTurn, drop_numbers, rescue_turns
 
 _LISTED = 30
-_AROUND = 40
 _PANE = 200
 
 
 class SavedTurn(Struct, frozen=True):
-    """The thread a turn was written to, or why it was not written.
+    """The thread that turns were written to, and why the last of them were not.
 
     ``grown``: the thread had grown elsewhere, and this is a copy without that.
     """
@@ -41,11 +42,23 @@ class SavedTurn(Struct, frozen=True):
 
 
 class _Family:
-    """What the writers of one file share: those whose turns could not be written, and a count."""
+    """What the writers of one file share: those whose turns could not be written, and a count.
 
-    def __init__(self) -> None:
+    ``find``: opens the file that could not be opened before, within these seconds.
+    """
+
+    def __init__(self, threads: Threads | None, find: Callable[[float], Threads] | None) -> None:
+        self.threads = threads
+        self.drafts: DraftRows = DraftRows()
         self.late: list[ThreadWriter] = []
         self.count = 1
+        self._find = find
+
+    def open_again(self) -> None:
+        """Open the file, if that was not possible before and is now."""
+        if self.threads is None and self._find is not None:
+            with suppress(StoreError):
+                self.threads = self._find(MOMENT)
 
 
 class ThreadWriter:
@@ -56,20 +69,21 @@ class ThreadWriter:
         threads: Threads | None = None,
         *,
         unsaved: str | None = None,
+        find: Callable[[float], Threads] | None = None,
         family: _Family | None = None,
     ) -> None:
         self.refusals: tuple[Rejection, ...] = ()
-        self._threads = threads
+        self.is_left: bool = False  # no conversation has it any more
         self._unsaved = unsaved
         self._id: str | None = None
         self._before: tuple[str, int] | None = None  # a thread, and how many messages stay of it
         self._written = 0  # messages of this conversation that are in its thread
         self._messages: tuple[Message, ...] | None = ()
         self._waiting: tuple[WaitingTurn, ...] = ()
-        self._family = family or _Family()
+        self._family = family or _Family(threads, find)
         # where its drafts are until it is a thread
         self._draft = f"+{self._family.count}" if family else ""
-        self._drafted: tuple[str, Drafts] = (self._draft, Drafts())
+        self._drafted: tuple[str, Drafts | None] = (self._draft, Drafts())
 
     @property
     def why_unsaved(self) -> str | None:
@@ -87,7 +101,11 @@ class ThreadWriter:
     def sibling(self) -> "ThreadWriter":
         """Return a writer of another conversation, in the same file."""
         self._family.count += 1
-        return ThreadWriter(self._threads, unsaved=self._unsaved, family=self._family)
+        return ThreadWriter(unsaved=self._unsaved, family=self._family)
+
+    @property
+    def _threads(self) -> Threads | None:
+        return self._family.threads
 
     def close(self) -> tuple[str, ...]:
         """Save what waits and what was cut off, and close the file.
@@ -95,11 +113,12 @@ class ThreadWriter:
         What still cannot be saved is written to another file; the lines that it returns name it.
         """
         self._write_late()
+        unsent = self._family.drafts.close(self._threads, self._unsaved)
         if self._threads is not None:
             with suppress(StoreError):
                 self._threads.recover_turns(own=True)
             self._threads.close()
-        return tuple(each.rescue() for each in self._family.late if each.why_unsaved)
+        return (*(each.rescue() for each in self._family.late if each.why_unsaved), *unsent)
 
     def rescue(self) -> str:
         """Write the turns that wait to a file of their own, and return a line about it."""
@@ -111,7 +130,7 @@ class ThreadWriter:
             return ()
         with suppress(StoreError):
             found = (*self._threads.recover_turns(), *self._threads.list_drafts())
-            return tuple(dict.fromkeys(map(_make_saved, found)))
+            return tuple(dict.fromkeys(map(thread_rows.make_saved, found)))
         return ()
 
     # -- a turn -----------------------------------------------------------------------------------
@@ -136,18 +155,8 @@ class ThreadWriter:
             return TurnJournal(self._threads, turn)
         # What could not be written yet is one turn with it, in place of rows of its own.
         before = tuple(each for waiting in self._waiting for each in waiting.stored)
-        journal = TurnJournal(self._threads, turn, before)
-        if journal.number is not None:
-            self._waiting = tuple(map(self._without_row, self._waiting))
-        return journal
-
-    def _without_row(self, waiting: WaitingTurn) -> WaitingTurn:
-        if self._threads is None or waiting.number is None:
-            return waiting
-        with suppress(StoreError):
-            self._threads.discard_turn(waiting.number)
-            return waiting._replace(number=None)
-        return waiting
+        rows = tuple(each.number for each in self._waiting if each.number is not None)
+        return TurnJournal(self._threads, turn, before, rows)
 
     def _make_turn(
         self,
@@ -185,23 +194,50 @@ class ThreadWriter:
         """Add a turn to the conversation and write it; an empty turn changes nothing."""
         if not turn:
             if journal is not None:
-                journal.discard()
+                self._drop(journal)
             return SavedTurn(unsaved=self._unsaved if self._waiting else None)
         self._messages = (*self.messages, *(stored.message for stored in turn))
         number = None if journal is None else journal.number
         waiting = WaitingTurn(tuple(turn), model, level_text, system, number, name)
         self._waiting = (*self._waiting, waiting)
         saved = self.write_waiting()
-        if saved.thread is not None:
+        if saved.unsaved is None:
             self._write_late()
         return saved
+
+    def _drop(self, journal: TurnJournal) -> None:
+        """Forget a turn of which nothing came; what waits may be nowhere else on disk."""
+        if journal.number is None or not self._waiting:
+            journal.discard()
+        else:
+            *before, last = self._waiting
+            self._waiting = (*before, last._replace(number=journal.number))
+
+    def try_again(self) -> SavedTurn:
+        """Write what waits here and in conversations that were left, without a long wait.
+
+        ``unsaved``: something waits still, here or in another conversation of this file.
+        """
+        self._family.open_again()
+        saved, threads = SavedTurn(), self._threads
+        if threads is None:
+            return SavedTurn(unsaved=self._unsaved)
+        if self._family.late:
+            with suppress(StoreError), threads.patience(MOMENT):
+                saved = self.write_waiting(quiet=True)
+                for each in tuple(self._family.late):
+                    if each.is_left:  # the others may be in a turn, and are asked themselves
+                        each.write_waiting(quiet=True)
+        late = self._family.late
+        why = late[0].why_unsaved if late else self._family.drafts.why_unsaved
+        return replace(saved, unsaved=why)
 
     def _write_late(self) -> None:
         for each in tuple(self._family.late):
             each.write_waiting()
 
-    def write_waiting(self) -> SavedTurn:
-        """Write the turns that wait, as far as possible."""
+    def write_waiting(self, *, quiet: bool = False) -> SavedTurn:
+        """Write the turns that wait, as far as possible; ``quiet``: an earlier reason stays."""
         grown, thread = False, None
         try:
             while self._waiting:
@@ -216,14 +252,16 @@ class ThreadWriter:
                 place = self._on_disk().save_turn(made, number=waiting.number)
                 self._id, self._before = place.thread.id, None
                 self._written = made.after + len(waiting.stored)
-                grown, thread = grown or place.grown, _make_saved(place.thread)
+                grown, thread = grown or place.grown, thread_rows.make_saved(place.thread)
                 self._waiting = self._waiting[1:]
         except Exception as error:  # noqa: BLE001 - the answer was given, whatever this is
-            if self._threads is not None:
+            if self._threads is not None and not (quiet and self._unsaved):
                 self._unsaved = str(error)
             self._note_late()
-            return SavedTurn(unsaved=self._unsaved, grown=grown)
+            return SavedTurn(thread, self._unsaved, grown)
         self._note_late()
+        if self._threads is not None:
+            self._unsaved = None
         return SavedTurn(thread, grown=grown)
 
     def branch(
@@ -244,12 +282,12 @@ class ThreadWriter:
             return False
         if self._waiting:
             self.write_waiting()
-        made = copy(self)
+        made = self._leave_copy()
         made.fork_at(number)
         saved = made.add(
             turn, model=model, level_text=level_text, system=system, journal=journal, name=name
         )
-        return saved.thread is not None
+        return saved.unsaved is None
 
     def fork_at(self, count: int) -> None:
         """Continue after ``count`` messages, in a copy of the thread in any case."""
@@ -261,8 +299,14 @@ class ThreadWriter:
     def _hand_over(self) -> None:
         """Let another writer write what waits, before this one forgets it."""
         if self._waiting and self.write_waiting().unsaved:
-            self._family.late.append(copy(self))
+            self._family.late.append(self._leave_copy())
             self._waiting = drop_numbers(self._waiting)
+
+    def _leave_copy(self) -> "ThreadWriter":
+        """Return a copy of this writer that keeps the turns which wait."""
+        made = copy(self)
+        made.is_left = True
+        return made
 
     def _note_late(self) -> None:
         late = [each for each in self._family.late if each is not self]
@@ -270,23 +314,30 @@ class ThreadWriter:
 
     # -- what waits to be sent --------------------------------------------------------------------
 
-    def save_drafts(self, drafts: Drafts) -> None:
-        """Keep the prompts that wait, and the words in the input line."""
+    def save_drafts(self, drafts: Drafts, *, patient: bool = True) -> None:
+        """Keep the prompts that wait, and the words in the input line; perhaps without a wait."""
         place = self._home or self._draft
-        if self._threads is None or (place, drafts) == self._drafted:
+        if (place, drafts) == self._drafted:
+            self._family.drafts.note_saved(place)
             return
-        with suppress(StoreError):
-            before, _ = self._drafted
-            if before != place:
-                self._threads.save_drafts(before, Drafts())
-            self._threads.save_drafts(place, drafts)
+        before, _ = self._drafted
+        save = partial(self._family.drafts.save, self._threads, patient=patient)
+        if save(place, drafts) and (before == place or save(before, Drafts())):
             self._drafted = (place, drafts)
 
+    def save_set_aside(self, words: tuple[str, ...], *, patient: bool = True) -> None:
+        """Keep the words that were set aside, which belong to no thread."""
+        self._family.drafts.save_set_aside(self._threads, words, patient=patient)
+
     def take_drafts(self) -> Drafts:
-        """Return what waited for this thread when its program ended."""
+        """Return what waited for this thread when its program ended; it stays on disk."""
         if self._threads is not None:
             with suppress(StoreError):
-                return self._threads.take_drafts(self._home)
+                place = self._home or self._draft
+                found = self._threads.take_drafts(self._home, place)
+                if found != Drafts() and self._drafted[0] == place:
+                    self._drafted = (place, None)  # the row has these now
+                return found
         return Drafts()
 
     def rewind(self, count: int) -> None:
@@ -344,7 +395,7 @@ class ThreadWriter:
         """Give the thread a title."""
         threads = self._on_disk()
         threads.rename(self._id or "", title)
-        return _make_saved(threads.get(self._id or ""))
+        return thread_rows.make_saved(threads.get(self._id or ""))
 
     def list(self, words: str = "") -> tuple[Choice, ...]:
         """Return the threads, or those that contain these words, the latest first."""
@@ -353,8 +404,8 @@ class ThreadWriter:
             found = [each.thread for each in threads.find(words, limit=_LISTED)]
         else:
             found = list(threads.list(limit=_LISTED))
-        unique = {thread.id: thread for thread in found if thread.id != self._id}
-        return tuple(map(_choice, unique.values()))
+        others = [thread for thread in thread_rows.order_copies(found) if thread.id != self._id]
+        return tuple(map(thread_rows.describe_thread, others))
 
     def pane(self, words: str, busy: Iterable[str]) -> tuple[Choice, ...]:
         """Return a new thread, then the threads, or those that contain these words, with marks."""
@@ -363,9 +414,11 @@ class ThreadWriter:
             found = [each.thread for each in threads.find(words, limit=_PANE)]
         else:
             found = list(threads.list(limit=_PANE))
-        unique = {thread.id: thread for thread in found}
         marks = dict.fromkeys(running, "… ") | ({self._id: "● "} if self._id else {})
-        rows = [_row(thread, marks.get(thread.id, "")) for thread in unique.values()]
+        rows = [
+            thread_rows.describe_in_pane(thread, marks.get(thread.id, ""))
+            for thread in thread_rows.order_copies(found)
+        ]
         return (Choice("", "+ new thread"), *rows)
 
     def page(self, first: int, last: int) -> tuple[ThreadMessage, ...]:
@@ -376,7 +429,7 @@ class ThreadWriter:
                 for n, message in enumerate(self.messages[first:last], first)
             )
         stored = self._threads.load_messages(self._home, last=last - first, before=last)
-        return tuple(_make_message(first + n, each) for n, each in enumerate(stored))
+        return tuple(thread_rows.make_message(first + n, each) for n, each in enumerate(stored))
 
     def last_turn(self, count: int) -> tuple[ThreadMessage, ...]:
         """Return the last turn of ``count`` messages, from its question on."""
@@ -385,7 +438,7 @@ class ThreadWriter:
             first = max(0, count - PAGE)
             turn = (*self.page(first, count), *turn)
             for at in range(len(turn) - 1, -1, -1):
-                if _is_question(turn[at].message):
+                if thread_rows.is_question(turn[at].message):
                     return turn[at:]
             count = first
         return ()
@@ -395,7 +448,9 @@ class ThreadWriter:
         terms = words.lower().split()
         if self._id is None or self._waiting or self._threads is None:
             here = [
-                Choice(place_value(number, None), _shorten(message.text, terms[0]), "here")
+                Choice(
+                    place_value(number, None), thread_rows.shorten(message.text, terms[0]), "here"
+                )
                 for number, message in enumerate(self.messages)
                 if all(word in message.text.lower() for word in terms)
             ][-_LISTED:]
@@ -406,7 +461,10 @@ class ThreadWriter:
                 for each in self._threads.find(words, limit=_LISTED, thread=self._id)
             ]
             others = self._threads.find(words, limit=2 * _LISTED)
-        return (*here, *(_hit(each) for each in others if each.thread.id != self._id))
+        return (
+            *here,
+            *(thread_rows.make_hit(each) for each in others if each.thread.id != self._id),
+        )
 
     def require_saved(self) -> tuple[Threads, str]:
         """Return the thread's store and id; raise StoreError if it is in memory only."""
@@ -423,7 +481,7 @@ class ThreadWriter:
             model=thread.model,
             level_text=str(level_text) if isinstance(level_text, str | int) else None,
             system=thread.system,
-            thread=_make_saved(thread),
+            thread=thread_rows.make_saved(thread),
             past=self.page(max(0, thread.messages - PAGE), thread.messages),
             count=thread.messages,
             tally=self._tally(thread),
@@ -438,41 +496,3 @@ class ThreadWriter:
         if self._threads is None:
             raise StoreError(self._unsaved or "this chat is not saved")
         return self._threads
-
-
-def _make_saved(thread: Thread) -> SavedThread:
-    return SavedThread(thread.id, thread.title)
-
-
-def _choice(thread: Thread) -> Choice:
-    model = thread.model.partition(":")[2] or thread.model
-    return Choice(thread.id, thread.title or "(untitled)", f"{thread.messages:,} messages, {model}")
-
-
-def _row(thread: Thread, mark: str) -> Choice:
-    branch = "↳ " if thread.parent else ""
-    choice = _choice(thread)
-    return Choice(choice.value, f"{mark}{branch}{choice.label}", choice.detail)
-
-
-def _hit(found: SearchHit) -> Choice:
-    number = found.thread.messages - 1 if found.number is None else found.number
-    title = found.thread.title or "(untitled)"
-    return Choice(place_value(max(0, number), found.thread.id), found.snippet, title)
-
-
-def _shorten(text: str, word: str) -> str:
-    begin = max(0, text.lower().find(word) - _AROUND)
-    return " ".join(text[begin : begin + 2 * _AROUND].split())
-
-
-def _is_question(message: Message) -> bool:
-    return message.role == "user" and not any(isinstance(p, ToolResult) for p in message.parts)
-
-
-def _make_message(number: int, stored: StoredMessage) -> ThreadMessage:
-    seconds = stored.seconds if stored.message.role == "assistant" else None
-    usage = stored.usage or Usage()
-    return ThreadMessage(
-        number, stored.message, usage, seconds, stored.partial, as_number(stored.cost)
-    )

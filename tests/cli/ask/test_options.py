@@ -279,6 +279,7 @@ KEYS = [
     "adjustments",
     "usage",
     "cost",
+    "cost_unknown",
     "seconds",
     "first",
     "exchanges",

@@ -181,15 +181,27 @@ def test_a_first_word_that_is_no_model_is_the_question_where_a_default_is_set(
     assert (answer.message.origin.model, answer.message.origin.level) == ("claude-opus-5", "low")
 
 
-def test_a_name_that_is_nearly_a_model_is_questioned_where_a_default_is_set(ask, config_dir):
-    set_config("model", "claude-opus-5/low")
-    code, _, err = ask("cluade-opus-5", SUM)
-    assert code == 0
-    assert "'cluade-opus-5' is no known model, so it is part of the question" in err
-    assert "'claude-opus-5'" in err
-    code, out, err = ask("claude-opus-5/hihg", SUM)  # the model is known, its level is not
-    assert (code, out) == (2, "")
-    assert "did you mean 'high'" in err
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (("cluade-opus-5", SUM), "'claude-opus-5'"),
+        (("cluade-opus-5/high", "is", "what?"), "'claude-opus-5'"),
+        (("anthropc:claude-opus-5/high", SUM), "'anthropic'"),
+        (("foo/high", SUM), "pondero models"),
+        (("claude-opus-5/hihg", SUM), "'high'"),  # the model is known, its level is not
+    ],
+)
+@pytest.mark.parametrize("default", ["claude-opus-5/low", None])
+def test_a_misspelt_model_is_never_a_question_to_another_one(
+    ask, kept, config_dir, words, meant, default
+):
+    if default:
+        set_config("model", default)
+    code, out, err = ask(*words)
+    assert (code, out, kept()) == (2, "", [])
+    assert meant in err
+    if default and "hihg" not in words[0]:
+        assert f'quote all of it: pondero ask "{" ".join(words)}"' in err
 
 
 def test_a_question_alone_is_asked_of_the_default_model_piped_in_or_not(ask, config_dir):

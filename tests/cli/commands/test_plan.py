@@ -98,7 +98,7 @@ def test_levels_is_a_table_of_the_whole_ladder(cli):
     for level in ("off", "minimal", "low", "medium", "high", "xhigh", "max"):
         assert f"\n  {level} " in out
     assert "type disabled" in out
-    assert "* minimal: this model has low medium high xhigh max" in out
+    assert "* minimal: this model has off low medium high xhigh max" in out
 
 
 def test_levels_json_has_a_plan_for_each(cli):

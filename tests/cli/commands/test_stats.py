@@ -79,7 +79,8 @@ def test_rows_are_added_up_by_one_of_the_two(stats, asked):
     ]
 
 
-def test_the_table_says_what_is_not_known(stats, asked):
+def test_the_table_says_what_is_not_known(stats, asked, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
     code, out, err = stats()
     assert (code, err) == (0, "")
     one, two, unset = (line.split() for line in out.splitlines() if "somewhere" in line)
@@ -100,6 +101,48 @@ def test_on_a_narrow_screen_names_and_figures_stay_whole(stats, data_dir, monkey
     for word in ("claude-sonnet-4-5/medium", "thinking", "333,333", "answer", "22,222", "unknown"):
         assert word in out
     assert max(map(len, out.splitlines())) <= width
+
+
+def test_at_80_columns_names_are_whole_turns_are_counted_and_the_rest_is_said(
+    stats, data_dir, monkeypatch
+):
+    monkeypatch.setenv("COLUMNS", "80")
+    origin = Origin("google", "gemini-3-flash-preview", "high")
+    with Threads.open() as threads:
+        id = threads.start(model="m").id
+        stored = StoredMessage(Message("assistant", (Text("a"),), origin), usage=Usage(9, output=8))
+        threads.add(id, [stored])
+    _, out, err = stats()
+    assert "google:gemini-3-flash-preview/high" in out
+    assert "turns" in out
+    assert "a wider terminal also shows: " in err
+    assert not set(err.partition("shows: ")[2].strip().split(", ")) & set(out.split())
+
+
+def test_nothing_was_paid_for_offline_runs_and_no_cost_is_shown(stats, served, data_dir):
+    ledger = Ledger(ledger_database("sqlite"))
+    usage = Usage(10, None, None, 20, 80)
+    ledger.note(
+        Receipt(
+            id="9",
+            at=time(),
+            key="ci",
+            front="chat",
+            provider="p",
+            model="two",
+            usage=usage,
+            cost=Decimal("0.5"),
+            offline=True,
+        )
+    )
+    ledger.close()
+    _, out, err = stats("--offline")
+    assert ("p:two" in out, "cost" in out, "$" in out) == (True, False, False)
+    assert "nothing is paid" in err
+    (row,) = json.loads(stats("--offline", "--json")[1])["rows"]
+    assert row["cost"] is None
+    _, out, err = stats()
+    assert ("cost" in out, "nothing is paid" in err) == (True, False)
 
 
 def test_nothing_asked_is_said(stats):

@@ -189,6 +189,36 @@ def test_a_missing_client_gets_the_line_that_installs_it(call, monkeypatch, tmp_
     assert f"install it with: {load_clients()[name].install}" in err
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a script is the client")
+def test_a_missing_key_is_told_with_the_way_without_one(call, monkeypatch, tmp_path):
+    client = tmp_path / "claude"
+    client.write_text("#!/bin/sh\n")
+    client.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    code, _, err = call("launch", "claude", "-m", "gemini-3-flash-preview/high")
+    assert code == 2
+    assert "set GEMINI_API_KEY" in err
+    assert "(launch --offline needs no network and no key)" in err
+
+
+def test_a_missing_client_and_a_missing_key_are_said_at_once(call, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    code, _, err = call("launch", "claude", "-m", "gemini-3-flash-preview/high")
+    assert code == 2
+    assert "install it with: npm install -g @anthropic-ai/claude-code" in err
+    assert "set GEMINI_API_KEY" in err
+
+
+def test_without_a_client_all_are_listed(call):
+    code, _, err = call("launch")
+    assert (code, err.count("\n")) == (2, 1)
+    assert all(name in err for name in load_clients())
+
+
 def test_an_unknown_client_or_model_is_one_line_with_a_guess(call, launched):
     code, _, err = call("launch", "cluade")
     assert (code, err.count("\n")) == (2, 1)

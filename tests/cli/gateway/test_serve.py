@@ -19,6 +19,7 @@ from pondero.extras import install_hint
 from pondero.gateway import GatewayConfig, Routing, hash_key
 from pondero.gateway.requests.model_list import answer_model_list
 from pondero.store import load_catalog
+from pondero.transport import aws_signing
 
 ROUTES = """\
 [server]
@@ -34,6 +35,19 @@ match = "claude-*"
 to = "google:gemini-3-flash-preview"
 """
 KEY = f'\n[[key]]\nname = "ci"\nhash = "{hash_key("a-key")}"\nmodels = ["opus"]\n'
+
+
+@pytest.fixture(autouse=True)
+def _no_cloud(monkeypatch, tmp_path):
+    """No credentials but those a test sets."""
+    for name in ("AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_BEARER_TOKEN_BEDROCK"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    aws_signing._session.cache_clear()
+    yield
+    aws_signing._session.cache_clear()
 
 
 @pytest.fixture
@@ -231,13 +245,42 @@ def test_check_prints_what_would_be_served_and_ends(call, served, tmp_path, monk
         "  key ci: opus",
     ]
     assert "Google needs a key: set GEMINI_API_KEY" in err
+    assert "Amazon Bedrock needs a key or credentials: set AWS_BEARER_TOKEN_BEDROCK" in err
     assert "a-key-of-mine" not in out + err
     assert code == 1, "a provider of it has no key"
 
     monkeypatch.setenv("GEMINI_API_KEY", "another-key")
+    assert call("serve", "--config", path, "--check")[0] == 1, "nor has Bedrock"
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")
     code, out, err = call("serve", "--config", path, "--check")
     assert (code, err) == (0, "")
     assert out.startswith(f"{path} is right. On ")
+
+
+def test_budgets_that_a_restart_forgets_are_told(call, served, tmp_path):
+    text = ROUTES + KEY + 'budget = { cost = 5, per = "month" }\n'
+    for start in (("--check", "--offline"), ("--offline",)):
+        code, _, err = call("serve", "--config", written(tmp_path, text), *start)
+        assert (code, err) == (0, ""), "the ledger keeps them"
+        forgetful = text.replace("port = 9123", 'port = 9123\nledger = "off"')
+        code, _, err = call("serve", "--config", written(tmp_path, forgetful), *start)
+        assert code == 0
+        assert "the budgets of key ci begin again with each start" in " ".join(err.split())
+        unbound = forgetful.replace("budget = { cost = 5, per", "limit = { requests = 5, per")
+        path = written(tmp_path, unbound.replace('"month"', '"minute"'))
+        assert call("serve", "--config", path, *start)[2] == ""
+
+
+def test_check_names_the_extra_that_a_route_needs(call, served, tmp_path, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "a-key-of-mine")
+    monkeypatch.setitem(sys.modules, "botocore.exceptions", None)
+    path = written(tmp_path, ROUTES[: ROUTES.rindex("[[route]]")])
+    code, _, err = call("serve", "--config", path, "--check")
+
+    assert (code, served) == (1, [])
+    assert install_hint("bedrock") in err
+    assert call("serve", "--config", path, "--check", "--offline")[0] == 0
 
 
 def test_check_without_a_file_lists_the_providers(call, served, monkeypatch):
@@ -294,6 +337,8 @@ def test_a_changed_file_is_read_on_sighup_and_a_wrong_one_changes_nothing(runnin
     written(tmp_path, ROUTES.replace('"opus"', '"sonnet"'))
     process.send_signal(signal.SIGHUP)
     until(lambda: "sonnet" in names_at(url))
+    told = next(line for line in process.stderr if not line.startswith("{"))  # no access log
+    assert told == "configuration reloaded; changed: routes opus, routes sonnet\n"
 
     written(tmp_path, ROUTES.replace('"opus"', '"opsu"').replace('"high"', '"hihg"'))
     process.send_signal(signal.SIGHUP)
@@ -303,7 +348,8 @@ def test_a_changed_file_is_read_on_sighup_and_a_wrong_one_changes_nothing(runnin
     assert "sonnet" in names_at(url)
 
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=60) == 130
+    assert process.wait(timeout=60) == 0
+    assert process.stderr.read().endswith("stopped; open answers were finished\n")
 
 
 # -- --check and the start agree -------------------------------------------------------------------
@@ -414,6 +460,37 @@ def test_a_right_configuration_passes_both(text, variables, call, tmp_path, monk
     serve = ("serve", "--config", written(tmp_path, text))
     assert call(*serve, "--check")[0] == 0
     assert "Started" in call(*serve)[2]
+
+
+def test_check_says_which_accounts_are_equal_and_which_one_comes_next(call, served, tmp_path):
+    rows = "".join(
+        f'[[deployment]]\nname = "{name}"\nprovider = "anthropic"\nweight = {weight}\n'
+        for name, weight in (("eu", 3), ("us", 1))
+    )
+    models = '["eu:claude-opus-5", "bedrock:anthropic.claude-opus-5-v1:0", "us:claude-opus-5"]'
+    routes = "".join(
+        f'[[route]]\nmatch = "{balance}"\nto = {models}\nbalance = "{balance}"\n'
+        for balance in ("sticky", "spread", "order")
+    )
+    path = written(tmp_path, rows + routes)
+    out = call("serve", "--config", path, "--check", "--offline")[1].splitlines()
+
+    last = ", then bedrock:anthropic.claude-opus-5-v1:0"
+    for balance in ("sticky", "spread"):
+        assert f"  {balance}  eu:claude-opus-5 (3) or us:claude-opus-5 (1){last}" in out
+    assert f"  order   eu:claude-opus-5, then us:claude-opus-5{last}" in out
+
+
+def test_a_gateway_for_all_addresses_names_one_that_clients_can_use(call, served, tmp_path):
+    code, out, _ = call(
+        "serve", "--offline", "--config", written(tmp_path, ROUTES + KEY), "--host", "0.0.0.0"
+    )
+    assert code == 0
+    assert "0.0.0.0" not in out
+    assert "export OPENAI_BASE_URL=http://127.0.0.1:9123/v1" in out
+    assert "Other machines use the name of this one" in out
+    assert "with an admin key: http://127.0.0.1:9123/console" in out
+    assert "pondero keys create --gateway --admin NAME" in out
 
 
 def test_check_names_the_deployment_whose_key_is_missing(call, served, tmp_path, monkeypatch):

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pondero.canon import escape_controls
+from pondero.cli.app import run
 from pondero.cli.output import echo as output
 
 HOSTILE = "a\x1b]0;owned\x07b\x1b[31mred\x1b[0m\r\nc\rd\x9b2J\x1bc\u202e é\n"
@@ -75,6 +76,30 @@ def test_colours_are_ours_and_only_on_a_screen():
     with _stdout(terminal=False) as pipe:
         output.echo("[", output.style_text("green", fg="green"), "]")
     assert pipe.getvalue() == "[green]\n"
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_no_word_of_an_error_is_cut_in_two_on_a_terminal(monkeypatch, terminal):
+    monkeypatch.setenv("COLUMNS", "40")
+    stream = _Stream(terminal=terminal)
+    monkeypatch.setattr("sys.stderr", stream)
+    said = "pondero: unknown model 'gtp-5'; did you mean 'gpt-5'? see 'pondero models'\n(a note)"
+    output.say_error(said)
+    lines = stream.getvalue().splitlines()
+    if not terminal:
+        assert stream.getvalue() == f"{said}\n"
+    else:
+        assert max(map(len, lines)) <= 40
+        assert stream.getvalue().split() == said.split()
+        assert lines[-1] == "(a note)"
+
+
+def test_an_error_of_a_command_is_wrapped_on_a_terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    stream = _Stream(terminal=True)
+    monkeypatch.setattr("sys.stderr", stream)
+    assert run(["plan", "gtp-5555-which-is-no-model"]) == 2
+    assert max(map(len, stream.getvalue().splitlines())) <= 40
 
 
 def test_half_a_surrogate_pair_does_not_stop_a_pipe():

@@ -42,6 +42,13 @@ def test_a_run_is_adopted_listed_and_taken(config_dir, pondero):
     assert plan["adjustments"][0]["code"] == "calibrated"
 
 
+def test_what_to_try_next_works_for_an_offline_calibration(pondero):
+    swept(offline=True)
+    said = pondero("sweep", "adopt", "last", "--as", "sums")
+    assert 'try: pondero ask --offline claude-opus-5/auto:sums "..."' in said
+    assert "391" in pondero("ask", "--offline", "claude-opus-5/auto:sums", "What is 17 * 23?")
+
+
 def test_a_person_is_asked_before_one_is_replaced(pondero):
     swept()
     adopt("sums", "max")

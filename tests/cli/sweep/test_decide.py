@@ -2,13 +2,14 @@
 
 import csv
 import json
+import shlex
 from xml.etree import ElementTree as ET
 
 import pytest
 from tests.sweep.engines.test_batch import Paid, interrupt
 from tests.sweep.engines.test_batch import engine as batch_engine
 from tests.sweep.results.test_compute import ladder
-from tests.sweep.runs import Scripted, begun
+from tests.sweep.runs import Scripted, answered, begun
 
 from pondero.emulator import Emulator, ErrorProneResponder
 from pondero.sweep import ENGINES, LiveEngine, Run
@@ -67,12 +68,33 @@ def test_a_reference_that_is_never_right_ends_with_3(call, tmp_path):
     assert "the judge or the data does not fit" in out
 
 
-def test_a_margin_is_said_in_points(call, scores):
-    path = scores("0" * 80)
-    for said in ("5", "0.05", "5%"):
-        told = json.loads(call("sweep", "decide", path, "--margin", said, "--json")[1])
-        assert told["margin"] == 0.05
-    assert call("sweep", "decide", path, "--margin", "0")[0] == 2
+@pytest.mark.parametrize(
+    ("said", "margin"), [("5", 0.05), ("5%", 0.05), ("1", 0.01), ("1.5", 0.015), ("0.5%", 0.005)]
+)
+def test_a_margin_is_said_in_points(call, scores, said, margin):
+    told = json.loads(call("sweep", "decide", scores("0" * 80), "--margin", said, "--json")[1])
+    assert told["margin"] == pytest.approx(margin)
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("0.5", "use 50 for the share 0.5, or 0.5% for 0.5 points"),
+        ("0.05", "use 5 for the share 0.05, or 0.05% for 0.05 points"),
+        ("0", "use points such as 5"),
+        ("100", "use points such as 5"),
+        ("half", "use points such as 5"),
+    ],
+)
+def test_a_margin_that_could_be_a_share_or_points_is_rejected(call, scores, said, why):
+    code, _, err = call("sweep", "decide", scores("0" * 80), "--margin", said)
+    assert code == 2
+    assert why in " ".join(err.split())
+
+
+def test_one_point_is_said_in_the_singular(call, scores):
+    out = call("sweep", "decide", scores("0" * 320), "--margin", "1")[1]
+    assert "within 1 point of it\n" in out
 
 
 # -- runs ------------------------------------------------------------------------------------------
@@ -124,8 +146,66 @@ def test_too_few_questions_stop_it_before_anything_is_asked(call, data, written_
     engine = written_answers(0.9, 0.9)
     code, _, err = call(*run(data(40), "--offline"))
     assert code == 3
-    assert "59 are the least" in err
+    assert err.count("59 are the least") == 1
+    assert "the smallest margin for 40 is 8 points" in err
+    assert "--continue only measures: nothing is recommended while this holds" in err
+    assert "no run was begun" not in err
     assert engine.asked == []
+
+
+def test_too_few_questions_recommend_nothing_though_it_continues(call, data, written_answers):
+    written_answers(0.9, 0.9)
+    code, out, _ = call(*run(data(40), "--offline", "--continue", "--json"))
+    told = json.loads(out)
+    assert (code, told["recommended"]) == (3, None)
+    assert [each["condition"] for each in told["gate"]] == ["few"]
+    assert told["asked"] > 20
+    assert call("sweep", "adopt", "last", "--as", "few")[0] == 2
+
+
+def test_a_run_that_was_not_begun_says_which_is_the_last(call, data, written_answers):
+    written_answers(0.9, 0.9)
+    call(*run(data(), "--offline"))
+    (made,) = json.loads(call("sweep", "list", "--json")[1])["runs"]
+    err = call(*run(data(20), "--offline"))[2]
+    assert f"no run was begun: 'last' is still {made['run']}" in err
+    adopted = call("sweep", "adopt", "last", "--as", "sums")[1]
+    assert f"it comes from run {made['run']} of data.jsonl" in adopted
+
+
+def test_few_questions_that_show_something_were_enough(call, data, monkeypatch):
+    gains = Scripted(lambda ask: answered(ask, ask.arm == 0 or ask.position % 2))
+    monkeypatch.setitem(ENGINES, "live", lambda _: gains)
+    code, out, _ = call(*run(data(50), "--offline", "--continue", "--json"))
+    told = json.loads(out)
+    assert (code, told["gate"]) == (0, [])
+    assert told["recommended"] == "anthropic:claude-opus-5/low"
+
+
+def test_questions_that_are_added_are_no_longer_too_few(call, data, written_answers):
+    written_answers(0.9, 0.9)
+    call(*run(data(40), "--offline", "--continue"))
+    more = data(40, "more.jsonl", first=40)
+    _, out, err = call("sweep", "extend", "last", more, "--yes", "--json")
+    assert json.loads(out)["gate"] == []
+    assert "too few" not in err
+
+
+def test_what_the_user_continues_past_is_named_beside_the_recommendation(
+    call, data, written_answers
+):
+    written_answers(0.99, 1)
+    code, _, err = call(*run(data(), "--offline"))
+    assert code == 3
+    assert "--continue runs it anyway" in err
+    code, out, _ = call(*run(data(), "--offline", "--continue"))
+    assert code == 0
+    assert "caution    anthropic:claude-opus-5/high, the reference, is right in 100 %" in out
+    assert "low in 9" in out
+    assert (
+        "the sanity gate: anthropic:claude-opus-5/high"
+        in call("sweep", "adopt", "last", "--as", "easy")[1]
+    )
 
 
 def test_an_expected_level_that_is_not_shown_ends_with_1(call, data, written_answers, tmp_path):
@@ -145,9 +225,12 @@ def test_the_scores_of_a_run_are_decided_alike(call, data, written_answers, tmp_
     written_answers(0.9, 0.9)
     first = json.loads(call(*run(data(), "--offline", "--json"))[1])
     path = tmp_path / "scores.csv"
-    call("sweep", "export", "last", "--csv", str(path))
-    decide = ("sweep", "decide", str(path), "--order", "file", "--pool", "200", "--json")
-    told = json.loads(call(*decide)[1])
+    err = call("sweep", "export", "last", "--csv", str(path))[2]
+    _, _, command = err.partition("to decide them as the run did: pondero ")
+    told = json.loads(call(*shlex.split(command), "--json")[1])
+    assert told["saving"] == pytest.approx(first["saving"])
+    words = call(*shlex.split(command))[1]
+    assert "a decision says this wrongly at most once in 20\nsaves     75 % of the cost" in words
     assert told["recommended"] == first["recommended"]
     assert told["arms"][0]["capital"] == pytest.approx(first["arms"][0]["capital"])
     assert told["arms"][0]["won_at"] == first["arms"][0]["won_at"]
@@ -203,7 +286,7 @@ def open_batch(monkeypatch):
     service = Paid(after=10_000)
     monkeypatch.setitem(ENGINES, "batch", lambda _: batch_engine(service))
     options = {"once": True, "pilot": 0, "budget": 50.0, "max_tokens": 1000, "engine": "batch"}
-    with begun(20, **options) as made:
+    with begun(20, margin=0.2, **options) as made:
         assert interrupt(made, service).budget.flights == 40
         yield made, service
 

@@ -124,7 +124,9 @@ def terminal(monkeypatch, capsys):
 
     def printed(results, columns):
         monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-        monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((columns, 40)))
+        monkeypatch.setattr(
+            "shutil.get_terminal_size", lambda *_, **__: os.terminal_size((columns, 40))
+        )
         print_plot(results)
         return capsys.readouterr()
 

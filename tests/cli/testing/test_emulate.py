@@ -9,7 +9,7 @@ import pytest
 from tests.emulator.batching import Operations
 
 from pondero.cli.app import run
-from pondero.emulator import bind
+from pondero.emulator import Fault, bind
 
 
 @pytest.fixture
@@ -25,13 +25,28 @@ def served(monkeypatch):
             each.close()
 
 
+@pytest.fixture
+def made(monkeypatch):
+    """The emulators that would be served."""
+    emulators = []
+
+    def run_it(emulator, *, sockets):
+        emulators.append(emulator)
+        for each in sockets:
+            each.close()
+
+    monkeypatch.setattr("pondero.emulator.server.run", run_it)
+    return emulators
+
+
 def test_it_says_where_to_point_each_sdk(served, capsys):
     assert run(["emulate", "--port", "0"]) == 0
     shown = capsys.readouterr().out
     port = served[0][0].getsockname()[1]
     assert f"export ANTHROPIC_BASE_URL=http://127.0.0.1:{port} ANTHROPIC_API_KEY=any" in shown
-    assert f"export OPENAI_BASE_URL=http://127.0.0.1:{port} OPENAI_API_KEY=any" in shown
+    assert f"export OPENAI_BASE_URL=http://127.0.0.1:{port}/v1 OPENAI_API_KEY=any" in shown
     assert f"export GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:{port} GEMINI_API_KEY=any" in shown
+    assert f"http://127.0.0.1:{port}/PROVIDER/v1" in shown
     assert "/_emulator/expect" in shown
     assert max(map(len, shown.splitlines())) <= 80
 
@@ -41,20 +56,20 @@ def test_quiet_prints_only_the_address(served, capsys):
     assert capsys.readouterr().out == f"http://127.0.0.1:{served[0][0].getsockname()[1]}\n"
 
 
-def test_batches_end_at_the_look_that_is_said(monkeypatch, capsys):
-    made = []
-
-    def run_it(emulator, *, sockets):
-        made.append(emulator)
-        for each in sockets:
-            each.close()
-
-    monkeypatch.setattr("pondero.emulator.server.run", run_it)
+def test_batches_end_at_the_look_that_is_said(made):
     assert run(["emulate", "--port", "0", "--quiet", "--batch-polls", "3", "--job-states"]) == 0
     service = Operations(made[0])
     id = service.create({"a": service.question("hi")})
     states = [service.state(service.look(id)) for _ in range(3)]
     assert states == ["JOB_STATE_RUNNING"] * 2 + ["JOB_STATE_SUCCEEDED"]
+
+
+def test_the_first_requests_fail_as_said(made, capsys):
+    assert run(["emulate", "--port", "0", "--fault", "529", "--fault", "cut 120"]) == 0
+    assert list(made[0].faults) == [Fault.parse(529), Fault.parse("cut 120")]
+    assert run(["emulate", "--port", "0", "--fault", "brokn"]) == 2
+    assert "unknown fault 'brokn'" in capsys.readouterr().err
+    assert len(made) == 1
 
 
 def test_a_port_in_use_is_one_line_and_no_traceback(capsys):

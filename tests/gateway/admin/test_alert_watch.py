@@ -131,7 +131,8 @@ def test_a_budget_that_refuses_a_request_is_used_up_though_a_rest_is_left():
             each for each in await find_spent(watched.gateway) if each.kind == "budget_used_up"
         )
         assert not spent.text.startswith("100%")
-        assert spent.text.endswith("per day is used; a request found no room in the rest")
+        assert " per day is used; the " in spent.text
+        assert spent.text.endswith(" left was too little for a request")
         assert "budget_used_up" in kinds
 
     asyncio.run(check())

@@ -184,6 +184,22 @@ def test_a_made_key_has_the_rules_it_was_made_with():
     assert key["made_here"]
 
 
+def test_a_key_has_no_room_when_what_is_left_covers_no_answer():
+    gate = gate_of()
+    budget = {"tokens": 2_500, "per": "day"}
+    made = json.loads(said(gate, "POST", "/admin/keys", {"name": "ci", "budget": budget}).body)
+
+    (key,) = json.loads(said(gate, "GET", "/admin/keys").body)["keys"]
+    assert (key["has_room"], key["without_room"]) == (True, [])
+    assert key["lowered"] == [{"model": "anthropic:claude-opus-5", "max_tokens": 2_500}]
+
+    while asked(gate, made["key"]) == 200:
+        pass
+    (key,) = json.loads(said(gate, "GET", "/admin/keys").body)["keys"]
+    assert (key["has_room"], key["lowered"]) == (False, [])
+    assert key["without_room"] == ["anthropic:claude-opus-5"]
+
+
 def test_what_a_key_has_taken_of_its_bounds_is_shown():
     gate = gate_of()
     bounds = {

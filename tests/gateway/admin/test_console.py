@@ -14,7 +14,7 @@ from tests.cli.conftest import call
 from tests.gateway.admin.console_browser import NEEDS_CHROMIUM, PAGES, ask, gateway, shown
 from tests.gateway.crowd import crowd
 
-from pondero.gateway.config.model import GatewayKey
+from pondero.gateway.config.model import GatewayKey, SpendBudget
 from pondero.gateway.config.secrets import hash_key
 
 __all__ = ["call"]
@@ -155,6 +155,15 @@ def test_a_key_shows_when_it_ends_and_that_it_reads_metrics(browser, tmp_path):
         expect(cards["old"].locator(".tag")).to_have_text(["expired"])
         expect(cards["prometheus"].locator(".tag")).to_have_text(["active", "metrics"])
         expect(cards["prometheus"].locator(".facts")).not_to_contain_text("expire")
+
+
+def test_a_key_whose_budget_covers_no_answer_is_not_shown_as_active(browser, tmp_path):
+    keys = (GatewayKey("poor", hash_key("pnd_x"), budget=SpendBudget(tokens=500)),)
+    with gateway(tmp_path, keys=keys) as where, shown(browser, where, "keys") as page:
+        card = page.locator("[data-key=poor]")
+        expect(card.locator(".tag")).to_have_text(["no room"])
+        expect(card.locator(".bounds")).to_contain_text("no room for an answer of")
+        expect(card.locator(".bounds")).not_to_contain_text("covers answers")
 
 
 @pytest.mark.parametrize("name", PAGES)

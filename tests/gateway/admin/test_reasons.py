@@ -33,6 +33,7 @@ KEYS = (
     GatewayKey("old", hash_key("old"), expires=datetime(2020, 1, 31, tzinfo=UTC)),
     GatewayKey("narrow", hash_key("narrow"), models=("gpt-*",)),
     GatewayKey("slow", hash_key("slow"), limit=RateLimitRule(requests=1)),
+    GatewayKey("modest", hash_key("modest"), budget=SpendBudget(cost=0.1)),
     GatewayKey("poor", hash_key("poor"), budget=SpendBudget(cost=0.000_1)),
 )
 
@@ -98,6 +99,16 @@ def test_a_rejection_has_a_reason(case):
     assert (row.status, row.end) == (case.status, "refused")
     assert case.words in (row.reason or "")
     assert len(row.reason or "") > 5
+
+
+def test_a_reason_is_a_whole_sentence():
+    gateway = make_gateway()
+    tools = [{"type": "web_search_20250305", "name": "web_search"}]
+    send(gateway, Sent(429, "", key="modest", body={**BODY, "tools": tools}))
+
+    reason = find_row(gateway).reason or ""
+    assert len(reason) > 200
+    assert reason.endswith("with fewer max_uses")
 
 
 def test_a_request_over_a_rate_limit_has_a_reason():

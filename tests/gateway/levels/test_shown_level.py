@@ -9,6 +9,7 @@ from tests.gateway.canned import Canned
 
 from pondero.canon import HttpRequest
 from pondero.gateway.config.model import GatewayConfig, GatewayRoute, ProviderOverride
+from pondero.gateway.observability.receipt import Observer, Receipt
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
 
@@ -25,13 +26,23 @@ ANSWER = {
 }
 
 
-def _app() -> App:
+def _app(*observers: Observer) -> App:
     service = Canned([json.dumps(ANSWER).encode()], content_type="application/json")
     override = ProviderOverride(url="http://service", key="env:SOMETHING")
     routes = (GatewayRoute(match="gpt-99", to=("openai:gpt-99",), retries=0),)
-    return App(
-        GatewayContext(GatewayConfig(routes=routes, providers={"openai": override}), service)
-    )
+    config = GatewayConfig(routes=routes, providers={"openai": override})
+    return App(GatewayContext(config, service, observers=observers))
+
+
+def test_the_record_of_a_request_without_a_level_says_what_its_header_says(monkeypatch):
+    monkeypatch.setenv("SOMETHING", "a-providers-key-0123456789")
+    body = {"model": "gpt-99", "input": "Hello?"}
+    headers = {"content-type": "application/json"}
+    http = HttpRequest("POST", "http://gate/v1/responses", headers, json.dumps(body).encode())
+    receipts: list[Receipt] = []
+    answer = anyio.run(came, _app(receipts.append), http)
+    assert answer.headers["x-pondero-thinking"].startswith("asked=nothing; sent=nothing")
+    assert [(each.asked, each.sent) for each in receipts] == [("nothing", "nothing")]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import json
 import os
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from pondero.canon import Usage, dump_json
 from pondero.gateway.observability import access_log
 from pondero.gateway.observability.access_log import AccessLog, format_line
 from pondero.gateway.observability.receipt import Receipt, redact_receipt
+from pondero.gateway.observability.request_row import RequestRow
 from pondero.store import SecretRedactor
 
 RECEIPT = Receipt(
@@ -38,10 +40,10 @@ def test_a_line_says_what_is_known_and_nothing_else():
         "time": "2025-11-15T00:00:00.250+00:00",
         "id": "a1",
         "key": "ci",
-        "front": "chat",
-        "said": "opus",
+        "client_api": "chat",
+        "requested_model": "opus",
         "model": "north:m1",
-        "road": "none",
+        "path": "none",
         "asked": "high",
         "sent": "medium",
         "why": "cap",
@@ -57,11 +59,43 @@ def test_a_line_says_what_is_known_and_nothing_else():
     }
 
 
+def test_a_line_has_a_reason_as_a_whole_sentence_but_no_more_of_other_texts():
+    line = json.loads(format_line(replace(RECEIPT, reason="r" * 390, said="s" * 390)))
+    assert line["reason"] == "r" * 390
+    assert len(line["requested_model"]) < 390
+
+
+def test_the_page_lists_the_fields_of_a_line_by_the_names_of_the_admin_api():
+    unknown = [each for each in fields(Receipt) if getattr(RECEIPT, each.name) is None]
+    known = {each.name: 0.5 if each.type == float | None else "x" for each in unknown}
+    full = replace(RECEIPT, adjustments=("cap",), **known)
+    line = json.loads(format_line(full))
+    page = (Path(__file__).parents[3] / "docs" / "gateway.md").read_text("utf-8")
+    listed = page[page.index("**The access log**") : page.index("**`GET /metrics`**")]
+    assert [name for name in line if f"`{name}`" not in listed] == []
+    assert set(line) - set(RequestRow.__struct_fields__) == {"time", "tokens"}
+
+
 @given(st.text(), st.text())
 def test_a_request_is_one_line_whatever_a_client_calls_things(said, key):
     line = format_line(Receipt(id="a", at=0.0, key=key, front="chat", said=said))
     assert len(line.splitlines()) == 1 or "\n" not in line
     assert json.loads(line)["id"] == "a"
+
+
+def test_requests_with_the_same_texts_have_their_own_numbers():
+    first = replace(RECEIPT, id="b2", at=1763164801.9996, first=0.5, cost=None)
+    second = replace(RECEIPT, usage=Usage(), seconds=2.0, first_try=0.25, units="pages=2")
+    whole = json.loads(format_line(RECEIPT))
+    added = {"id": "b2", "time": "2025-11-15T00:00:01.999+00:00", "first": 0.5}
+    assert json.loads(format_line(first)) == {
+        name: value for name, value in (whole | added).items() if name != "cost"
+    }
+    added = {"seconds": 2.0, "first_try": 0.25, "units": "pages=2"}
+    assert json.loads(format_line(second)) == {
+        name: value for name, value in (whole | added).items() if name != "tokens"
+    }
+    assert json.loads(format_line(RECEIPT)) == whole
 
 
 def test_a_file_that_is_moved_away_is_begun_again(tmp_path):
@@ -81,7 +115,7 @@ def test_a_key_of_this_process_is_in_no_line(tmp_path, monkeypatch):
     log = AccessLog(str(tmp_path / "access.log"))
     log.note(Receipt(id="a", at=0.0, key="me", front="chat", said="sk-planted-0123456789abcdef"))
     log.close()
-    assert json.loads((tmp_path / "access.log").read_text())["said"] == "REDACTED"
+    assert json.loads((tmp_path / "access.log").read_text())["requested_model"] == "REDACTED"
 
 
 def test_a_log_that_cannot_be_written_is_told_once(tmp_path, caplog):

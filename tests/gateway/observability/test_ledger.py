@@ -104,6 +104,25 @@ def test_a_request_is_a_row_and_closing_writes_all_of_them(database, tmp_path):
     )
 
 
+def test_requests_that_know_different_things_have_their_rows(database, tmp_path):
+    """Rows with the same columns are written together, if there are many."""
+    some = {"asked": None, "cost": None, "route": None, "first": None}
+    plain = {**some, "provider": None, "model": None, "group": None, "usage": Usage()}
+    kinds = [{}, some, plain, {**plain, "status": 403, "reason": "rejected", "end": "refused"}]
+    each = receipts(300)
+    each = [replace(one, **kinds[index % 7 % 4]) for index, one in enumerate(each)]
+    assert len(list(ledgers._group_rows(make_rows(each)))) == 4  # the last kind has few
+    database.write(ledgers._INSERT, make_rows([replace(each[1], reason=KILLED)]))
+    written(database, each, tmp_path / "aside")
+    names = ", ".join(COLUMNS)
+    assert database.rows(f"SELECT {names} FROM pondero_receipts ORDER BY id") == make_rows(each)
+
+
+def test_a_row_has_a_reason_as_a_whole_sentence():
+    (row,) = make_rows([replace(RECEIPT, reason="r" * 390)])
+    assert row[COLUMNS.index("reason")] == "r" * 390
+
+
 def test_a_row_that_is_written_twice_is_there_once(database, tmp_path):
     for _ in range(2):
         written(database, receipts(3), tmp_path / "aside")
@@ -311,6 +330,48 @@ def test_where_nothing_can_be_put_aside_it_waits_in_memory(tmp_path, caplog, mon
     database.fails = False
     ledger.close()
     assert database.inner.rows(COUNT) == [(5,)]
+
+
+def test_what_waited_in_memory_is_not_forgotten_when_it_finds_room(tmp_path, monkeypatch):
+    """What it says is then on disk alone, next to records that need not be read from there."""
+    monkeypatch.setattr(ledgers, "REST", 0.0)
+    database = Failing(SqliteDatabase(tmp_path / "gateway.db"))
+    ledger = Ledger(database, tmp_path / "aside")
+    ledger._work.close(1)  # its thread must not write meanwhile
+    first, second, third = receipts(3)
+    with monkeypatch.context() as patch:
+        patch.setattr(journal.os, "write", lambda *_: 0)
+        ledger.note(first)
+    assert ledger.held == 1
+    ledger.note(second)
+    ledger._write()
+    assert ledger.away
+    ledger.note(third)
+    assert ledger.held == 0
+    database.fails = False
+    ledger._write()
+    assert database.inner.rows(COUNT) == [(3,)]
+    ledger.close()
+
+
+def test_more_records_than_a_file_remembers_are_read_from_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(journal, "_REMEMBERED", 3)
+    database = SqliteDatabase(tmp_path / "gateway.db")
+    ledger = Ledger(database, tmp_path / "aside")
+    ledger._work.close(1)  # its thread must not write meanwhile
+    for receipt in receipts(5):
+        ledger.note(receipt)
+    assert ledger._journal.find_full().records is None
+    ledger._write()
+    assert database.rows(COUNT) == [(5,)]
+    ledger.close()
+
+
+def test_a_record_is_read_from_the_journal_only_if_it_must_be(tmp_path, monkeypatch):
+    monkeypatch.setattr(journal.JournalFile, "chunks", lambda _: pytest.fail("it was read"))
+    database = SqliteDatabase(tmp_path / "gateway.db")
+    written(database, receipts(5), tmp_path / "aside")
+    assert database.rows(COUNT) == [(5,)]
 
 
 def test_beyond_its_most_the_oldest_in_memory_are_lost_and_counted(tmp_path, monkeypatch):

@@ -26,7 +26,7 @@ from pondero.gateway.observability.request_filter import (
 from pondero.gateway.observability.request_row import load_requests
 
 NAMES = ("ci", "CI", "a%b", "a_b", "a!b", "axb", "ü ber", "Ü", "it's", '"', "--", "")
-LEVELS = (None, "None", "off", "high", "0", "4096", "on")
+LEVELS = (None, "None", "nothing", "off", "high", "0", "4096", "on")
 name = st.sampled_from(NAMES)
 optional = st.none() | name
 receipt = st.builds(

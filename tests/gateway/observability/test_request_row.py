@@ -61,3 +61,10 @@ def test_an_answer_in_one_piece_is_not_divided():
 
 def test_a_request_that_was_rejected_spent_its_time_in_the_gateway():
     assert phases(seconds=0.2, end="refused", status=429) == {"gateway": 0.2}
+
+
+@pytest.mark.parametrize("sent", ["nothing", "None"])
+def test_a_row_without_a_level_says_nothing_as_the_header_does(sent):
+    """Rows that an earlier version wrote have the name of a Python value."""
+    (row,) = load_requests([Receipt(id="1", at=0.0, key="x", front="y", sent=sent)])
+    assert (row.sent, row.level) == ("nothing", None)

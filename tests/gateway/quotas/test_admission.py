@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Sequence
 from math import ceil
 
@@ -24,23 +25,28 @@ from pondero.gateway.config.model import (
 )
 from pondero.gateway.config.secrets import hash_key
 from pondero.gateway.observability.receipt import Receipt
-from pondero.gateway.quotas.quota import BILLION, find_quotas
+from pondero.gateway.quotas.quota import BILLION, find_quotas, format_spend
 from pondero.gateway.requests.errors import write_error
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
 from pondero.gateway.state.shared_state import make_shared_state
-from pondero.store import price_usage
+from pondero.store import load_catalog, price_usage
 
 OPUS = GatewayRoute("opus", ("anthropic:claude-opus-5",))
 CI = GatewayKey("ci", hash_key("the-key"))
 
 
-def asked(*, most: int = 2000, model: str = "opus", stream: bool = False) -> HttpRequest:
+QUESTION = "What is 17 * 23? Think about it."
+
+
+def asked(
+    text: str = QUESTION, *, most: int = 2000, model: str = "opus", stream: bool = False
+) -> HttpRequest:
     body = {
         "model": model,
         "max_tokens": most,
         "stream": stream,
-        "messages": [{"role": "user", "content": "What is 17 * 23? Think about it."}],
+        "messages": [{"role": "user", "content": text}],
     }
     headers = {"x-api-key": "the-key", "content-type": "application/json"}
     return HttpRequest("POST", "http://gateway/v1/messages", headers, json.dumps(body).encode())
@@ -98,6 +104,42 @@ def test_every_wire_says_429_and_when_to_come_again(name):
         assert read.retry_after == 17
 
 
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("wait", [0.2, 17.5, 1_125_389.25, 31_536_000])
+def test_every_wire_says_a_wait_of_any_length_in_digits(name, wait):
+    """Days were once told as ``1.12539e+06``, which no header and no duration may contain."""
+    service, caller = get_dialect(name).service(), get_dialect(name).caller()
+    response = write_error(QuotaSpent("no room", status=429, retry_after=wait), name, service)
+
+    read = caller.error(ResponseHead(response.status, response.headers), response.body)
+    assert wait <= read.retry_after < wait + 1
+    assert response.headers.get("retry-after", "0").isdecimal()
+    assert response.headers.get("retry-after-ms", "0").isdecimal()
+    assert b"e+0" not in response.body
+
+
+PASSED_ON = {
+    "anthropic": "anthropic:claude-opus-5",
+    "openai_chat": "deepseek:deepseek-v4-flash",
+    "openai_responses": "openai:gpt-5.5",
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_spent_budget_asks_no_client_for_another_try(name):
+    """SDKs try a 429 again at once unless told otherwise, also one of a monthly budget."""
+    service = get_dialect(name).service()
+    spent = QuotaSpent("no room", status=429, retry_after=86_400)
+    assert write_error(spent, name, service).headers["x-should-retry"] == "false"
+    if name in PASSED_ON:
+        body = service.error(429, "spent", code="insufficient_quota", retry_after=None).body
+        entry = load_catalog().entry(PASSED_ON[name])
+        passed = write_error(QuotaSpent("spent", status=429, body=body), name, service, entry)
+        assert (passed.body, passed.headers["x-should-retry"]) == (body, "false")
+    full = RateLimited("no room", status=429, retry_after=5)
+    assert write_error(full, name, service).headers.get("x-should-retry") != "false"
+
+
 def test_a_limit_lets_in_exactly_so_many():
     served = Served(replace(CI, limit=RateLimitRule(requests=3)))
     answers = asyncio.run(_several(served, [asked()] * 5))
@@ -122,6 +164,25 @@ def test_what_is_counted_is_what_the_service_counted():
     assert all(taken.values())
 
 
+def _read_amount(message: str, before: str) -> float:
+    """Return the number that a message has after these words."""
+    return float(message.partition(before)[2].split()[0].strip("$;").replace(",", ""))
+
+
+@pytest.mark.parametrize(
+    ("billionths", "shown"),
+    [
+        (50_000_000, "$0.05"),
+        (23_155_000, "$0.0232"),
+        (0, "$0.00"),
+        (999_000_000, "$0.999"),
+        (1_234_567_000_000, "$1,234.57"),
+    ],
+)
+def test_amounts_below_a_dollar_have_the_digits_that_tell_them_apart(billionths, shown):
+    assert format_spend(billionths) == shown
+
+
 @pytest.mark.parametrize("unit", ["money", "tokens", "thinking_tokens"])
 def test_a_budget_that_does_not_cover_a_request_refuses_it_and_counts_nothing(unit):
     most = {"money": 0.2, "tokens": 9000, "thinking_tokens": 8000}[unit]
@@ -136,6 +197,8 @@ def test_a_budget_that_does_not_cover_a_request_refuses_it_and_counts_nothing(un
     message = json.loads(answers[first].body)["error"]["message"]
     assert "per day" in message
     assert "the budget begins again at" in message
+    left, needed = (_read_amount(message, said) for said in ("and has ", "this request needs "))
+    assert 0 < left < needed <= most
     assert 0 < int(answers[first].headers["retry-after"]) <= 86_400
     taken = asyncio.run(served.taken())[unit]
     assert taken == spent(served.receipts)[unit]
@@ -149,6 +212,27 @@ def test_a_request_that_a_whole_budget_cannot_cover_says_what_would_help():
     assert answer.status == 429
     assert "this request alone may take" in json.loads(answer.body)["error"]["message"]
     assert asyncio.run(served.taken()) == {"tokens": 0}
+
+
+@pytest.mark.parametrize(
+    ("budget", "needs"),
+    [
+        (
+            SpendBudget(tokens=500),
+            r"500 tokens per month, and the prompt alone needs [\d,]+ tokens",
+        ),
+        (SpendBudget(cost=0.01), r"\$0.01 per month, and the prompt alone needs \$0\.\d+"),
+    ],
+    ids=["tokens", "cost"],
+)
+def test_a_prompt_that_a_whole_budget_cannot_cover_is_what_must_be_shorter(budget, needs):
+    served = Served(replace(CI, budget=budget, thinking=LevelRules(force="off")))
+    (answer,) = asyncio.run(_several(served, [asked("word " * 9_000, most=16)]))
+
+    assert answer.status == 429
+    message = json.loads(answer.body)["error"]["message"]
+    assert re.search(needs, message)
+    assert message.endswith("; shorten it, or raise the budget")
 
 
 def test_without_thinking_an_answer_needs_no_budget_for_it():

@@ -11,6 +11,7 @@ from pondero.gateway.config.model import (
 )
 from pondero.gateway.config.routing import Routing
 from pondero.gateway.config.secrets import hash_key
+from pondero.gateway.quotas.quota import find_quotas
 from pondero.gateway.quotas.quota_preview import describe_quotas, find_lowered_limits
 from pondero.store import load_catalog
 
@@ -53,3 +54,11 @@ def test_the_models_are_named_whose_answers_a_budget_shortens(budget, models, lo
     routing = Routing(GatewayConfig(routes=ROUTES, keys=(holder,)), load_catalog())
     found = find_lowered_limits(holder, routing)
     assert [(each.model, each.max_tokens) for each in found] == lowered
+
+
+def test_what_is_used_of_a_budget_covers_nothing_more():
+    holder = key(budget=SpendBudget(cost=0.5))
+    routing = Routing(GatewayConfig(routes=ROUTES, keys=(holder,)), load_catalog())
+    (budget,) = find_quotas(holder)
+    found, *_ = find_lowered_limits(holder, routing, taken={budget.name: budget.most * 9 // 10})
+    assert (found.model, found.max_tokens) == ("anthropic:claude-opus-5", 2_000)

@@ -13,8 +13,9 @@ from tests.gateway.asgi import came
 
 import pondero
 from pondero.canon import HttpRequest
-from pondero.dialects import NAMES
+from pondero.dialects import NAMES, get_dialect
 from pondero.emulator import Emulator
+from pondero.errors import MissingExtra
 from pondero.exchange import Timeouts
 from pondero.gateway.config.model import (
     GatewayConfig,
@@ -23,6 +24,7 @@ from pondero.gateway.config.model import (
     ProviderOverride,
 )
 from pondero.gateway.config.secrets import hash_key
+from pondero.gateway.requests.errors import describe_reason, write_error
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
 from pondero.transport import FastTransport
@@ -159,7 +161,7 @@ async def service(name):
             headers = {k.lower(): v.strip() for k, _, v in (each.partition(":") for each in lines)}
             body = await reader.readexactly(int(headers.get("content-length", 0)))
             method, path, _ = first.split(" ")
-            url = f"http://emulator{path}"
+            url = f"http://service{path}"
             await SERVICES[name](HttpRequest(method, url, headers, body), writer)
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass
@@ -456,3 +458,15 @@ def test_a_missing_key_of_a_provider_is_told_without_its_place(front, reference,
     assert place not in told
     assert "the gateway has no key for Anthropic" in told
     assert place in caplog.text, "the operator needs it"
+
+
+@pytest.mark.parametrize("front", ["anthropic", "openai_chat"])
+def test_a_package_that_the_gateway_lacks_is_no_fault_of_the_client(front):
+    """The client was once told 400, with the command that installs it and a path of the server."""
+    error = MissingExtra("pip install 'pondero[bedrock] @ file:///home/ada/pondero'")
+    response = write_error(error, front, get_dialect(front).service())
+
+    assert response.status == 503
+    assert b"lacks a package" in response.body
+    assert b"ada" not in response.body
+    assert "ada" not in describe_reason(error)

@@ -79,24 +79,39 @@ FIELDS: dict[str, tuple[dict[str, Any], ...]] = {
         {"max_tokens": 9000, "thinking": {"type": "adaptive"}, "output_config": {"effort": "low"}},
         {"max_tokens": 5000, "system": "Why?", "metadata": {"user_id": "Why?"}, "temperature": 1},
         {"max_tokens": 900, "tools": [{"name": "look", "input_schema": {"type": "object"}}]},
+        {"max_tokens": 900, "tools": [{"type": "web_search_20250305", "name": "web_search"}]},
+        {
+            "max_tokens": 900,
+            "context_management": {
+                "edits": [
+                    {"type": "compact_20260112", "trigger": {"type": "input_tokens", "value": 20}}
+                ]
+            },
+        },
     ),
     "openai_chat": (
         {},
         {"reasoning_effort": "high", "max_completion_tokens": 900, "n": 1},
         {"user": "Why?", "metadata": {"a": "text"}, "stop": ["user"]},
         {"response_format": {"type": "json_object"}, "seed": 3},
+        {"web_search_options": {}, "n": 2},
+        {"metadata": {"file_id": "file-1"}},
     ),
     "openai_responses": (
         {"store": False},
         {"reasoning": {"effort": "high"}, "instructions": "Why?"},
         {"max_output_tokens": 900, "metadata": {"a": "text"}, "user": "Why?"},
         {"truncation": "auto", "store": True},
+        {"tools": [{"type": "web_search"}]},
+        {"metadata": {"file_id": "file-1"}},
     ),
     "gemini": (
         {},
         {"generationConfig": {"thinkingConfig": {"thinkingLevel": "high"}, "maxOutputTokens": 900}},
         {"systemInstruction": {"parts": [{"text": "Why?"}]}, "labels": {"a": "text"}},
         {"safetySettings": [], "generationConfig": {"stopSequences": ["user"]}},
+        {"tools": [{"googleSearch": {}}]},
+        {"labels": {"fileUri": "files/1"}},
     ),
 }
 PATHS = {
@@ -271,7 +286,7 @@ def test_whatever_else_changes_is_read_though_the_frame_is_known(front, back):
     changes = (
         *([_ask("What else?", headers=number)] for number in range(len(HEADERS))),
         *([_ask("What else?", key=key.name)] for key in KEYS),
-        *([_ask("What else?", fields=number)] for number in range(4)),
+        *([_ask("What else?", fields=number)] for number in range(len(FIELDS[front]))),
         *([_ask("What else?", form=number)] for number in range(4)),
         *([("route", name), ask] for name in BACKS),
         [("provider key", "sk-other"), ask],
@@ -279,6 +294,14 @@ def test_whatever_else_changes_is_read_though_the_frame_is_known(front, back):
     for change in changes:
         steps = [*map(_ask, FIRST), *change, ask]
         anyio.run(_compare, front, back, steps)
+
+
+@pytest.mark.parametrize("front", BACKS)
+@pytest.mark.parametrize("back", BACKS)
+def test_whatever_a_frame_asks_for_its_questions_are_recorded_as_without_it(front, back):
+    texts = (*FIRST, "What else?", "A longer question, " * 20, "caf\u00e9 \u2192 \U0001f600")
+    for fields in range(len(FIELDS[front])):
+        anyio.run(_compare, front, back, [_ask(text, fields=fields) for text in texts])
 
 
 @pytest.mark.parametrize("back", BACKS)

@@ -13,11 +13,18 @@ import pytest
 from cohere.core.api_error import ApiError
 from google import genai
 from google.genai import errors as genai_errors
+from msgspec.structs import replace
 
 from pondero.canon import HttpRequest
 from pondero.emulator import Emulator
 from pondero.gateway import hash_key, make_key, run_gateway_in_thread
-from pondero.gateway.config.model import GatewayConfig, GatewayKey, GatewayRoute, ServerConfig
+from pondero.gateway.config.model import (
+    GatewayConfig,
+    GatewayKey,
+    GatewayRoute,
+    LevelRules,
+    ServerConfig,
+)
 from pondero.gateway.config.routing import Routing
 from pondero.gateway.requests.model_list import answer_model_list
 from pondero.store import load_catalog
@@ -157,6 +164,26 @@ def test_codex_gets_the_levels_of_each_model_and_a_tag_of_the_list():
     tag = response.headers["etag"]
     assert ask("/v1/models?client_version=0.200.0").headers["etag"] == tag
     assert ask("/v1/models?client_version=1", ANYTHING).headers["etag"] != tag
+
+
+@pytest.mark.parametrize(
+    ("rules", "default"),
+    [
+        (LevelRules(), "high"),
+        (LevelRules(default="low"), "low"),
+        (LevelRules(default="off"), "none"),
+        (LevelRules(force="medium"), "medium"),
+        (LevelRules(default="max", cap="medium"), "medium"),
+        (LevelRules(default="auto:nobody-made-it"), "medium"),
+    ],
+)
+@pytest.mark.parametrize("holder", ["route", "key"])
+def test_codex_asks_by_itself_for_the_level_that_the_rules_give(rules, default, holder):
+    route = replace(OPUS, thinking=rules) if holder == "route" else OPUS
+    key = GatewayKey("ci", "hash", thinking=rules) if holder == "key" else None
+    routing = Routing(GatewayConfig(routes=(route,)), load_catalog())
+    (model,) = json.loads(ask("/v1/models?client_version=0", routing, key=key).body)["models"]
+    assert model["default_reasoning_level"] == default
 
 
 @pytest.mark.parametrize(

@@ -319,3 +319,31 @@ def test_every_word_of_a_wire_reaches_every_model_on_it(front):
                 refused.append((entry.id, word, answer.body))
     assert own
     assert not refused
+
+
+UNREAD = {
+    "openai-chat:gpt-5.5": ("chat/completions", {"reasoning_effort": "huge"}, "reasoning_effort"),
+    GPT: ("responses", {"reasoning": {"effort": "huge"}}, "reasoning.effort"),
+    OPUS: ("messages", {"output_config": {"effort": "huge"}}, "output_config.effort"),
+}
+
+
+@pytest.mark.parametrize("cap", [None, "low"])
+@pytest.mark.parametrize("model", UNREAD)
+def test_a_level_that_nobody_knows_is_never_dropped_without_a_word(model, cap):
+    path, said, name = UNREAD[model]
+    thinking = LevelRules(cap=cap) if cap else LevelRules()
+    routes = (GatewayRoute(match="m", to=(model,), retries=0, thinking=thinking),)
+    app = App(GatewayContext(GatewayConfig(routes=routes), Emulator()))
+    texts = {"input": "hi"} if path == "responses" else {"messages": [USER]}
+    limit = {"max_tokens": 9000} if path == "messages" else {}
+    body = {"model": "m", **limit, **texts, **said}
+    headers = {"content-type": "application/json", "authorization": "Bearer k"}
+    request = HttpRequest("POST", f"http://gate/v1/{path}", headers, json.dumps(body).encode())
+    answer = anyio.run(came, app, request)
+    dropped = f"dropped_parameter:{name}" in answer.headers.get("x-pondero-adjustments", "")
+    assert answer.status == 200
+    assert dropped or "asked=huge" in answer.headers["x-pondero-thinking"]
+
+
+USER = {"role": "user", "content": "hi"}

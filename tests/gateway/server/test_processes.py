@@ -388,8 +388,8 @@ def test_a_worker_that_is_told_to_end_while_it_is_started_ends(tmp_path):
             gateway.end(signal.SIGTERM)
 
 
-@pytest.mark.parametrize(("workers", "status"), [(1, -signal.SIGINT), (2, 0)])
-def test_ctrl_c_at_a_terminal_lets_answers_end(tmp_path, workers, status):
+@pytest.mark.parametrize("workers", [1, 2])
+def test_ctrl_c_at_a_terminal_lets_answers_end(tmp_path, workers):
     """A terminal sends it to the workers too, which then have it twice.
 
     SIGHUP comes with the address, when nobody serves there yet.
@@ -411,7 +411,7 @@ def test_ctrl_c_at_a_terminal_lets_answers_end(tmp_path, workers, status):
                 os.killpg(process.pid, signal.SIGINT)
                 said += b"".join(pieces)
             assert b"message_stop" in said
-            assert process.wait(timeout=60) == status
+            assert process.wait(timeout=60) == 0
         finally:
             process.terminate()
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from pondero.gateway.server.context import GatewayContext
 from pondero.gateway.state.breakers import FAILURES, PROBE, REST, Breakers
 from pondero.gateway.state.redis import RedisBreakers, RedisSnapshot
 from pondero.gateway.state.redis_link import RedisLink
+from pondero.transport import aws_signing
 
 CLAUDE, GEMINI = "anthropic:claude-opus-5", "google:gemini-3-flash-preview"
 ROUTES = (GatewayRoute(match="opus", to=(CLAUDE,)), GatewayRoute(match="flash", to=(GEMINI,)))
@@ -159,3 +161,18 @@ def test_replicas_agree_on_what_is_paused_and_on_when_a_probe_is_due(tmp_path):
         asyncio.run(walk())
     finally:
         server.kill()
+
+
+def test_a_model_whose_requests_cannot_be_signed_is_not_there(monkeypatch):
+    """Bedrock without a key needs an extra: a gateway that lacks it answered 200 before."""
+    model = "bedrock:us.anthropic.claude-sonnet-4-6"
+    routes = (GatewayRoute(match="sonnet", to=(model,)),)
+    monkeypatch.delenv("AWS_BEARER_TOKEN_BEDROCK", raising=False)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")
+    aws_signing._session.cache_clear()
+    app = gate_of(GatewayConfig(routes=routes))
+    assert asyncio.run(ready(app)) == READY
+    monkeypatch.setitem(sys.modules, "botocore.exceptions", None)
+    assert asyncio.run(ready(app)) == AWAY
+    aws_signing._session.cache_clear()

@@ -2,7 +2,7 @@
 
 from msgspec.json import encode
 
-from pondero.canon import HttpResponse
+from pondero.canon import HttpResponse, format_seconds
 from pondero.dialects.dialect import Rejected
 
 
@@ -12,7 +12,7 @@ def error(
     """Return an error of this status."""
     headers = {"content-type": "application/json"}
     if retry_after is not None:
-        headers["retry-after"] = f"{retry_after:g}"
+        headers["retry-after"] = format_seconds(retry_after)
     return HttpResponse(status, headers, encode({"message": message, "code": code}))
 
 

@@ -11,6 +11,7 @@ from tests.store.values import refused, texts, turns, values
 from pondero.canon import (
     Blob,
     Image,
+    LevelUpdate,
     Message,
     Origin,
     Text,
@@ -185,3 +186,20 @@ def test_no_export_holds_a_secret(monkeypatch):
     ):
         assert secret not in text
         assert "REDACTED" in text
+
+
+@pytest.mark.parametrize("export", [to_markdown, to_html])
+def test_a_change_of_the_level_is_no_message_of_the_system(export):
+    level = StoredMessage(Message("system", (LevelUpdate("high"),)))
+    answer = StoredMessage(Message("assistant", (Text("Yes."), Text("")), ORIGIN), seconds=1.0)
+    kept = (StoredMessage(Message("user", (Text("Is it?"),))), level, answer)
+    page = export(Thread("abcdef", "Is it?", "somewhere:some-model", messages=3), kept)
+    assert "System" not in page
+    assert "[level high]" in page
+    assert "2 messages" in page
+
+
+def test_an_empty_part_leaves_no_blank_lines():
+    answer = StoredMessage(Message("assistant", (Text("Yes."), Text("")), ORIGIN), seconds=1.0)
+    page = to_markdown(Thread("abcdef", "Is it?", "somewhere:some-model", messages=1), (answer,))
+    assert "Yes.\n\n*1.0 s*\n" in page

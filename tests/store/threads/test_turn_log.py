@@ -7,11 +7,12 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Event
-from time import monotonic
+from time import monotonic, sleep
 
 import pytest
 
 from pondero.canon import Message, Text, Thinking, ToolCall
+from pondero.errors import StoreError
 from pondero.store import Drafts, StoredMessage, Threads, TurnJournal, UnfinishedTurn
 
 QUESTION = StoredMessage(Message("user", (Text("What is 17 * 23?"),)))
@@ -271,3 +272,132 @@ def test_a_turn_that_its_program_saves_meanwhile_is_not_saved_twice(path, monkey
         assert other.recover_turns() == ()
         monkeypatch.undo()
         assert len(other.list()) == 1
+
+
+class FullThreads(Threads):
+    """Threads that no turn can begin in while ``full``."""
+
+    full = True
+
+    def begin_turn(self, turn, **options):
+        """Begin a turn, or say that there is no room."""
+        if self.full:
+            raise StoreError("the disk is full")
+        return super().begin_turn(turn, **options)
+
+
+def wait_for_row(threads: Threads) -> str:
+    end = monotonic() + 10
+    while monotonic() < end:
+        for (body,) in threads._database.rows("SELECT body FROM unfinished"):
+            return str(body)
+        sleep(0.05)
+    raise AssertionError("no row came")
+
+
+@pytest.mark.parametrize("came", [(), (HALF,)])
+def test_a_turn_that_could_not_begin_is_written_while_it_runs(path, came):
+    """Also one of which nothing has come yet."""
+    with FullThreads.open(path) as threads:
+        journal = TurnJournal(threads, make_turn())
+        if came:
+            journal.note(lambda: (QUESTION, *came))
+        sleep(1.2)  # so that one more try fails
+        threads.full = False
+        assert ("17 * 23 =" in wait_for_row(threads)) == bool(came)
+        journal.close()
+        assert journal.number is not None
+        threads.save_turn(make_turn(QUESTION, WHOLE), number=journal.number)
+        assert threads.recover_turns(own=True) == ()
+
+
+def test_a_turn_that_begins_late_is_there_in_place_of_those_that_waited(path):
+    with FullThreads.open(path) as threads:
+        row = Threads.begin_turn(threads, make_turn(QUESTION, WHOLE))
+        journal = TurnJournal(threads, make_turn(), (QUESTION, WHOLE), (row,))
+        threads.full = False
+        journal.finish((QUESTION, HALF))
+        (thread,) = threads.recover_turns(own=True)
+        assert threads.load_messages(thread.id) == (QUESTION, WHOLE, QUESTION, HALF)
+
+
+def test_a_turn_that_waits_for_a_decision_is_whole_on_disk(path):
+    _killed(
+        path,
+        "journal = TurnJournal(threads, make_turn())",
+        "journal.note(lambda: (QUESTION, HALF))",
+        "journal.finish((QUESTION, WHOLE))",
+    )
+    with Threads.open(path) as threads:
+        (thread,) = threads.recover_turns()
+        assert threads.load_messages(thread.id) == (QUESTION, WHOLE)
+
+
+def test_a_lock_that_a_killed_program_left_alone_is_removed_later(path):
+    _killed(
+        path,
+        "threads.save_turn(make_turn(QUESTION, WHOLE), number=threads.begin_turn(make_turn()))",
+    )
+    locks = [*path.parent.glob("turn-*")]
+    assert locks
+    with Threads.open(path) as living, Threads.open(path) as threads:
+        living.begin_turn(make_turn())
+        threads.recover_turns()
+        assert {*locks} <= {*path.parent.glob("turn-*")}  # they are young
+        (own,) = {*path.parent.glob("turn-*.lock")} - {*locks}
+        for each in (*locks, own):
+            os.utime(each, (0, 0))
+        threads.recover_turns()
+        assert [*path.parent.glob("turn-*.lock")] == [own]
+        assert not {*locks} & {*path.parent.glob("turn-*")}
+
+
+def test_a_turn_that_a_full_disk_did_not_let_go_is_removed_later(path):
+    with Threads.open(path) as threads:
+        journal = TurnJournal(threads, make_turn())
+        threads._database._connection.execute("PRAGMA query_only = ON")
+        journal.discard()
+        threads._database._connection.execute("PRAGMA query_only = OFF")
+        threads.save_drafts(None, Drafts(typed="the words are back"))
+        assert threads._database.rows("SELECT 1 FROM unfinished") == []
+        journal = TurnJournal(threads, make_turn())
+        threads._database._connection.execute("PRAGMA query_only = ON")
+        journal.discard()
+        threads._database._connection.execute("PRAGMA query_only = OFF")
+        assert threads.recover_turns(own=True) == ()
+        assert threads.list() == ()
+        assert threads._database.rows("SELECT 1 FROM unfinished") == []
+
+
+def test_who_has_no_patience_does_not_wait_for_another_program(path):
+    with Threads.open(path) as other, Threads.open(path) as threads:
+        threads.start(model="m")
+        before = monotonic()
+        with other._database.transaction():
+            with pytest.raises(StoreError), threads.patience(0.02):
+                threads.start(model="m")
+            journal = TurnJournal(None, make_turn())
+            journal._threads = threads
+            journal.finish((QUESTION, WHOLE))
+        assert monotonic() - before < 5
+        assert journal.number is None
+        journal.try_again()
+        assert journal.number is not None
+        assert threads._database.rows("PRAGMA busy_timeout") == [(10_000,)]
+
+
+def test_drafts_that_were_taken_outlive_a_kill_right_after(path):
+    _killed(path, "threads.save_drafts(None, Drafts(typed='half a sent'))")
+    _killed(path, "threads.take_drafts(None)")
+    with Threads.open(path) as threads:
+        assert threads.take_drafts(None) == Drafts(typed="half a sent")
+
+
+def test_drafts_that_are_taken_join_those_of_their_place(path):
+    _killed(path, "threads.save_drafts(None, Drafts(typed='half a sent'))")
+    _killed(
+        path, "threads.save_drafts('+2', Drafts(typed='mine'))", "threads.take_drafts('', '+2')"
+    )
+    with Threads.open(path) as threads:
+        queue = (Message("user", (Text("mine"),)),)
+        assert threads.take_drafts(None) == Drafts(queue, "half a sent")

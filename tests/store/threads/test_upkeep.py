@@ -251,6 +251,22 @@ def test_threads_on_read_only_media_can_be_read(tmp_path, read_only):
     assert [each.name for each in tmp_path.iterdir()] == ["threads.db"]
 
 
+def test_threads_that_could_only_be_read_are_written_as_soon_as_they_can_be(
+    tmp_path, read_only, monkeypatch
+):
+    path = tmp_path / "threads.db"
+    with Threads.open(path) as threads:
+        id = begin(threads, asked("hello"))
+    read_only()
+    with Threads.open(path) as threads:
+        with pytest.raises(StoreError, match="cannot be written"):
+            threads.add(id, [asked("more")])
+        monkeypatch.undo()
+        threads.add(id, [asked("more")])
+    with Threads.open(path) as threads:
+        assert [message.text for message in threads.messages(id)] == ["hello", "more"]
+
+
 @pytest.mark.parametrize("version", range(1, len(_MIGRATIONS)))
 def test_a_read_only_file_of_an_older_form_can_be_read(tmp_path, read_only, version):
     path = tmp_path / "threads.db"

@@ -29,6 +29,7 @@ def told(tmp_path_factory):
         return {
             "hostile": results(60),
             "plain": sweep_of(120, levels="off,low,high,max"),
+            "two": sweep_of(120, levels="low,high"),
             "many": sweep_of(12, models=MODELS, levels="all"),
         }
 
@@ -39,6 +40,14 @@ def browser(told):
         opened = player.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield opened
         opened.close()
+
+
+@pytest.mark.parametrize("which", ["plain", "two"])
+@pytest.mark.parametrize("width", [1100, 1241, 1300])
+def test_the_arms_need_no_scroll_bar(shown, which, width):
+    page = shown(which, width=width)
+    table = "document.querySelector('#arms .scroll')"
+    assert page.evaluate(f"{table}.scrollWidth") == page.evaluate(f"{table}.clientWidth")
 
 
 @pytest.fixture

@@ -115,6 +115,17 @@ def test_the_capital_of_every_arm_that_bet_is_drawn():
     assert "How it was decided" not in Page(render_report(results(60, finish=False))).text
 
 
+def test_one_test_at_the_end_has_words_of_its_own_and_no_chart_of_capital():
+    page = Page(render_report(sweep_of(60, levels="low,medium,high", margin=0.15, once=True)))
+    assert "Each level was tested once, on all 60 questions, by an exact test" in page.text
+    assert "is decided by one exact test, and not by bars" in page.text
+    assert "so this figure stands" in page.text
+    assert not re.search(r"[Cc]apital|\bbets?\b|flatters|luck is good", page.text)
+    ids = {attrs["id"] for _, attrs in page.elements if "id" in attrs}
+    links = {attrs["href"] for kind, attrs in page.elements if kind == "a"}
+    assert {link.removeprefix("#") for link in links} <= ids
+
+
 @pytest.mark.parametrize("made", [lambda: sweep_of(120, levels="all"), lambda: results(60)])
 def test_what_each_word_means_is_one_click_away(made):
     told = made()

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import sqlite3
 from decimal import Decimal
 from random import Random
@@ -13,12 +14,14 @@ from pondero.canon import Usage
 from pondero.sweep.engines.engine import TrialResult
 from pondero.sweep.grading.judges import make_judge
 from pondero.sweep.results.compute import compute_results
+from pondero.sweep.results.findings import describe_forecast
 from pondero.sweep.run.growth import add_run_arm, extend_run, raise_budget
 from pondero.sweep.run.run_plan import make_comparison
 from pondero.sweep.run.runner import Runner
 from pondero.sweep.run.scores import Scores
-from pondero.sweep.run.store import runs_folder
+from pondero.sweep.run.store import Run, runs_folder
 from pondero.sweep.statistics.e_process import mirror
+from pondero.sweep.statistics.forecast import Forecast
 from pondero.sweep.statistics.judge_error import JudgeErrors
 
 LADDER = "off,low,medium,high"
@@ -75,7 +78,7 @@ def test_a_ladder_that_is_needed_keeps_its_reference():
 
 
 def test_a_few_ties_are_not_enough_and_the_whole_pool_leaves_the_reference():
-    results = found(40, ladder(0.9, 0.9), levels="low,high")
+    results = found(60, ladder(0.9, 0.9), levels="low,high")
     assert results.recommend().level == "high"
     assert results.arms[0].verdict in ("undecided", "given_up")
 
@@ -260,6 +263,61 @@ def test_once_decides_at_the_end_of_a_small_pool():
     results = found(100, ladder(0.9, 0.9), levels="low,high", once=True)
     assert results.arms[0].won_at == 100
     assert results.recommend().level == "low"
+
+
+def test_the_headline_says_what_was_bet_on_and_what_to_expect():
+    results = found(300, ladder(0.9, 0.9), levels="low,high")
+    (arm, _), text = results.arms, results.table()
+    assert f"({arm.units - 20} questions after a pilot of 20; a sweep says this wrongly" in text
+    assert "measured   +1.0 points; a sweep stops when luck is good, so expect 0 to -2\n" in text
+    assert f"of 20, {arm.units - 20} bets" in text
+
+
+def test_one_test_at_the_end_was_not_stopped_by_luck():
+    text = found(100, ladder(0.9, 0.9), levels="low,high", once=True).table()
+    assert "(100 questions; a sweep says this wrongly" in text
+    assert "luck" not in text
+
+
+def test_one_test_at_the_end_bets_nothing_and_shows_no_capital(tmp_path):
+    results = found(60, ladder(0.5, 0.8, 0.9), levels="low,medium,high", once=True)
+    assert "not shown within this pool (measured" in results.table()
+    for text in (results.table(), results._repr_html_()):
+        assert not re.search(r"capital|\bbets?\b", text)
+    with Run.open(results.run) as run:
+        more = tmp_path / "more.jsonl"
+        rows = ({"input": f"What is {n} * 23?", "target": str(n * 23)} for n in range(900, 960))
+        more.write_text("\n".join(map(json.dumps, rows)))
+        extend_run(run, more)
+        asyncio.run(runner(run, Scripted(ladder(0.5, 0.8, 0.9))).finish())
+        assert "of 20, " in compute_results(run).table()  # what is added is bet on
+
+
+def test_several_models_have_a_legend_beside_their_capital():
+    models = ("claude-opus-5", "gpt-5.5")
+    results = found(200, ladder(0.9, 0.9, 0.9, 0.9), models=models, levels="low,high")
+    before, _, after = results.table().partition("\ncapital    ")
+    assert "A anthropic:claude-opus-5" in before
+    assert "B openai:gpt-5.5" in before
+    assert after.startswith(("A low", "B low"))
+
+
+def test_a_forecast_says_that_it_counts_more_questions():
+    said = describe_forecast(Forecast(-0.01, 0.5, 543.0, 1.5), 5_748)
+    assert said == (
+        "if the level is 1 point worse, the chance that another 5,748 questions show it to be "
+        "enough is 50 %; on average it ends after 543 more and $1.50"
+    )
+
+
+def test_a_forecast_names_the_level_that_it_is_about():
+    with begun(100, levels="low,medium,high", margin=0.15) as run:
+        scripted = Scripted(ladder(0.8, 0.9, 0.9))
+        asyncio.run(runner(run, scripted).pilot())
+        results = compute_results(run)
+    assert [each.arm for each in results.forecasts] == ["low", "low"]
+    said = "\n".join(results.lines())
+    assert "if low is equal to the reference, the chance that another 80 questions show it" in said
 
 
 def test_the_json_has_the_keys_that_are_promised():

@@ -193,7 +193,14 @@ def test_an_export_goes_to_a_file_of_a_known_kind(chat, dial, path):
 def test_an_export_to_something_else_says_what_would_work(chat, dial):
     state, asked = say(had(chat, dial), dial, "/export a.doc")
     assert asked == ()
-    assert ".md or .jsonl or .html" in told(state)
+    assert told(state) == "✗ not written: the name of the file must end in .md or .jsonl or .html"
+    assert state.page[-1].tone == "error"
+
+
+def test_an_error_names_commands_of_the_chat(chat, dial):
+    said = told(say(chat, dial, "/model qqqq")[0])
+    assert "see /model, or" in said
+    assert "pondero models" not in said
 
 
 def test_a_system_prompt_is_set_said_and_taken_away(chat, dial):

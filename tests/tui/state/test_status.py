@@ -34,6 +34,7 @@ def test_it_says_model_level_context_tokens_cost_and_verdict(chat, dial):
         ("gpt-5/max", "gpt-5 · max → high"),
         ("claude-sonnet-4-5/50k", "claude-sonnet-4-5 · 50,000"),
         ("claude-opus-5", "claude-opus-5 · thinking unset"),
+        ("anthropic:claude-opus-77/low", "claude-opus-77 · not in the catalog · low"),
     ],
 )
 def test_it_says_the_level_asked_for_and_what_comes_of_it(dial, model, said):

@@ -7,16 +7,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.laws.test_answers_drawn import DOCUMENTS
 from tests.tui.stage import stage
+from textual.scrollbar import ScrollTo
 
 from pondero.canon import Message, Text
 from pondero.emulator import Emulator, ScriptedTurn
 from pondero.tui._screen.widgets.answer import AnswerView
 from pondero.tui._screen.widgets.chunks import draw_tables_as_text, split_answer
 from pondero.tui._screen.widgets.visible import make_parser
-from pondero.tui.state import actions
+from pondero.tui.state import AnswerCell, actions
 from pondero.tui.state.state import ThreadMessage
 
 WORDS = "\n\n".join(" ".join(f"word{n}" for n in range(at, at + 80)) for at in range(0, 50_000, 80))
+
+
+def open_thread(answer: str) -> actions.ThreadOpened:
+    """Return what opens a thread of a question and this answer."""
+    past = (
+        ThreadMessage(0, Message("user", (Text("q"),))),
+        ThreadMessage(1, Message("assistant", (Text(answer),))),
+    )
+    return actions.ThreadOpened(model="claude-opus-5", past=past, count=2)
 
 
 def _blocks(text: str) -> list[tuple[str, str]]:
@@ -74,12 +84,7 @@ WIDE = (
 
 @pytest.mark.anyio
 async def test_a_wide_table_is_records_where_it_does_not_fit():
-    past = (
-        ThreadMessage(0, Message("user", (Text("q"),))),
-        ThreadMessage(1, Message("assistant", (Text(f"Here:\n\n{WIDE}\n"),))),
-    )
-    opened = actions.ThreadOpened(model="claude-opus-5", past=past, count=2)
-    async with stage(first=(opened,)) as chat:
+    async with stage(first=(open_thread(f"Here:\n\n{WIDE}\n"),)) as chat:
         await chat.quiet()
         assert "column13  value 13" in chat.text
         await chat.pilot.resize_terminal(200, 24)
@@ -111,12 +116,7 @@ def _awake(chat) -> tuple[int, int]:
 
 @pytest.mark.anyio
 async def test_only_the_chunks_near_the_window_are_drawn_at_every_size():
-    past = (
-        ThreadMessage(0, Message("user", (Text("q"),))),
-        ThreadMessage(1, Message("assistant", (Text(WORDS),))),
-    )
-    opened = actions.ThreadOpened(model="claude-opus-5", past=past, count=2)
-    async with stage(first=(opened,)) as chat:
+    async with stage(first=(open_thread(WORDS),)) as chat:
         await chat.quiet()
         assert "word49999" in chat.text
         for size in ((120, 30), (40, 12), (80, 24)):
@@ -138,12 +138,7 @@ async def test_only_the_chunks_near_the_window_are_drawn_at_every_size():
 
 @pytest.mark.anyio
 async def test_what_is_read_stays_in_its_place_while_the_parts_around_it_are_drawn():
-    past = (
-        ThreadMessage(0, Message("user", (Text("q"),))),
-        ThreadMessage(1, Message("assistant", (Text(WORDS),))),
-    )
-    opened = actions.ThreadOpened(model="claude-opus-5", past=past, count=2)
-    async with stage(first=(opened,)) as chat:
+    async with stage(first=(open_thread(WORDS),)) as chat:
         await chat.quiet()
         seen = []
         for _ in range(25):
@@ -152,3 +147,31 @@ async def test_what_is_read_stays_in_its_place_while_the_parts_around_it_are_dra
             seen.append((min(numbers), max(numbers)))
         for (first, _), (_, last) in pairwise(seen):
             assert last >= first - 12  # nothing was jumped over
+
+
+@pytest.mark.anyio
+async def test_a_chunk_that_is_woken_before_it_is_mounted_is_drawn_once():
+    async with stage() as chat:
+        view = AnswerView(AnswerCell(key=1, text="heron"))
+        mounted = chat.app.page.mount(view)
+        view.chunks[0].wake()
+        await mounted
+        await chat.quiet()
+        assert chat.text.count("heron") == 1
+
+
+@pytest.mark.anyio
+async def test_the_scrollbar_goes_where_it_is_dragged_while_parts_are_drawn():
+    async with stage(first=(open_thread(WORDS),)) as chat:
+        await chat.quiet()
+        page = chat.app.page
+        for _ in range(1_000):
+            if page.max_scroll_y > 5_000:  # every part has taken its room
+                break
+            await chat.pilot.pause(0.01)
+        await chat.press("pageup")
+        for share in (0.7, 0.4, 0.1):
+            page.release_anchor()
+            page.post_message(ScrollTo(y=page.max_scroll_y * share, animate=False))
+            await chat.quiet()
+            assert page.scroll_y / page.max_scroll_y == pytest.approx(share, abs=0.05)

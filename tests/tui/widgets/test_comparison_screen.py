@@ -5,7 +5,9 @@ import asyncio
 import pytest
 from tests.tui.stage import stage
 
-from pondero.store import Threads
+from pondero.canon import Message, Text
+from pondero.store import StoredMessage, Threads
+from pondero.tui import ThreadWriter
 from pondero.tui._screen.widgets.comparison_screen import ColumnView, ComparisonScreen
 from pondero.tui.state import AnswerCell, NoticeCell, UserCell
 
@@ -79,7 +81,7 @@ async def test_retry_stands_beside_the_answer_and_both_are_kept(threads):
         given, fresh = chat.app.state.comparing.columns
         assert (given.name, given.given, fresh.name) == ("medium", True, "high")
         assert given.chat.tally.thinking == 114
-        assert "medium (current)" in chat.text
+        assert "medium (in the thread)" in chat.text
         assert chat.matches("retry")
         await chat.press("enter")
         second = chat.app.state.thread.id
@@ -98,7 +100,7 @@ async def test_the_answer_the_thread_has_can_stay(threads):
         await chat.press("left", "enter")
         assert chat.app.state.thread.id == first
         assert threads.get(first).messages == 2
-        assert [each.parent for each in threads.list()] == [first, None]
+        assert [each.parent for each in threads.list()] == [None, first]
 
 
 async def test_a_comparison_is_stopped_and_closed_and_what_came_is_kept(threads):
@@ -188,3 +190,41 @@ async def test_all_columns_stream_at_once():
         chat.gate.open()
         await chat.quiet()
         assert not chat.app.state.active
+
+
+@pytest.mark.parametrize("line", ["/compare low high", "/compare low high say Dortmund", "/retry"])
+async def test_after_answers_that_were_not_kept_the_last_thread_is_the_one_that_was_left(
+    threads, line
+):
+    async with stage(threads=threads) as chat:
+        await chat.say("say Bochum")
+        left = chat.app.state.thread
+        await chat.say(line)
+        await chat.press("escape")
+        assert threads.get("last").id == left.id
+        assert threads.list()[0].id == left.id
+    chosen = ThreadWriter(threads).list("say")
+    assert [chosen[0].value, chosen[0].label] == [left.id, "say Bochum"]
+    assert all(each.label.startswith("↳ say Bochum (") for each in chosen[1:])
+
+
+async def test_a_kept_answer_is_in_the_last_thread(threads):
+    async with stage(threads=threads) as chat:
+        await chat.say("say Bochum")
+        await chat.say("/compare low high")
+        await chat.press("enter")
+        assert threads.get("last").id == chat.app.state.thread.id
+
+
+async def test_copies_that_were_not_used_since_stand_below_their_original(threads):
+    stored = [StoredMessage(Message("user", (Text("the sought word"),)))]
+    first = threads.start(model="claude-opus-5", title="first")
+    threads.add(first.id, stored)
+    other = threads.start(model="claude-opus-5", title="other")
+    threads.add(other.id, stored)
+    left = threads.fork(first.id)
+    used = threads.fork(first.id)
+    threads.set(first.id, system="x")  # used after the copies
+    threads.add(used.id, stored)
+    rows = [row.value for row in ThreadWriter(threads).list("sought")]
+    assert rows == [used.id, first.id, left.id, other.id]

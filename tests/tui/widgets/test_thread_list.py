@@ -1,13 +1,19 @@
 """The pane of threads, and conversations that go on behind the one that is shown."""
 
 import asyncio
+import re
+from datetime import datetime
+from time import time
 
 import pytest
 from tests.tui.stage import stage
 from tests.tui.test_threads import long_thread
 
-from pondero.store import Threads
+from pondero.canon import Message, Text
+from pondero.store import StoredMessage, Threads
+from pondero.tui import thread_rows
 from pondero.tui.state import AnswerCell, UserCell
+from pondero.tui.thread_rows import format_when
 
 pytestmark = pytest.mark.anyio
 
@@ -31,13 +37,15 @@ async def until(chat, *words):
             await chat.pilot.pause(0.01)
 
 
-async def test_threads_are_listed_found_while_typing_and_shown(threads):
+async def test_threads_are_listed_found_while_typing_and_shown(threads, monkeypatch):
+    monkeypatch.setattr(thread_rows, "format_when", lambda _: "today 14:02")
     async with stage("claude-opus-5/off", threads=threads) as chat:
         for words in ("say walrus", "say zebra", "say heron"):
             await chat.say("/new")
             await chat.say(words)
         await chat.press("ctrl+l")
         await until(chat, "+ new thread", "● say heron", "say zebra", "say walrus")
+        await chat.drawn()
         assert chat.matches("threads")
         await chat.type("walr")
         while "say zebra" in chat.text.replace("say heron", ""):
@@ -221,4 +229,72 @@ async def test_a_line_that_is_too_long_ends_with_a_mark(threads):
     async with stage("claude-sonnet-4-5/off", threads=threads) as chat:
         await chat.say("say heron")
         await chat.press("ctrl+l")
-        await until(chat, "2 messages, claude-sonnet…")
+        await until(chat, f"  {format_when(time())} · claude-sonn")
+        assert re.search(r"· claude-sonn\S*…", chat.text)
+
+
+@pytest.mark.parametrize(
+    ("days", "said"), [(0, "today 09:05"), (1, "yesterday 09:05"), (2, "2026-03-08 09:05")]
+)
+def test_the_last_two_days_have_names(days, said):
+    now = datetime(2026, 3, 10, 23, 59).astimezone()
+    used = datetime(2026, 3, 10 - days, 9, 5).astimezone()
+    assert format_when(used.timestamp(), now.timestamp()) == said
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 12)])
+async def test_threads_of_one_title_are_told_apart_by_time_model_and_id(threads, size):
+    async with stage("google:gemini-3-flash-preview/off", threads=threads, size=size) as chat:
+        await chat.say("say heron")
+        await chat.say("say again")
+        first = threads.get("last").id
+        await chat.say("/undo")
+        await chat.say("say more")
+        await chat.say("/new")
+        await chat.say("/resume")
+        rows = [line.strip(" │▌") for line in chat.text.splitlines()]
+        assert "↳ say heron" in rows
+        details = [row for row in rows if row.startswith(format_when(time())[:5])]
+        assert len(details) == 2
+        if size == (80, 24):
+            assert f"· {first} · gemini-3-flash-preview · 4 messages" in chat.text
+        else:
+            assert all(row.endswith("…") for row in details)
+            assert f"· {first} ·" in chat.text
+
+
+async def test_the_list_to_resume_scrolls_with_the_choice_and_filters(threads):
+    for name in ("ant", "bee", "cat", "recursion", "elk"):
+        thread = threads.start(model="claude-opus-5", title=f"about {name}")
+        threads.add(thread.id, [StoredMessage(Message("user", (Text(name),)))])
+    async with stage(threads=threads, size=(40, 12)) as chat:
+        await chat.say("/resume")
+        assert "↑ ↓ Enter · Esc closes" in chat.text
+        await chat.press("down", "down", "down", "down")
+        assert "about ant" in chat.text
+        await chat.type("recurs")
+        await chat.drawn()
+        assert "about recursion" in chat.text
+        assert "about ant" not in chat.text
+        await chat.press("enter")
+        assert shown(chat) == ["recursion"]
+
+
+async def test_a_long_list_of_colours_scrolls_with_the_choice():
+    async with stage(size=(40, 12)) as chat:
+        await chat.say("/theme")
+        assert "↑ ↓ Enter · Esc closes" in chat.text
+        await chat.press("end")
+        assert chat.app.state.themes[-1] in chat.text
+
+
+async def test_completions_leave_room_for_the_input_line():
+    async with stage(size=(40, 12)) as chat:
+        await chat.type("/")
+        await chat.drawn()
+        assert "╰" in chat.text
+        assert "claude-opus-5" in chat.text.splitlines()[-1]
+        await chat.press("backspace")
+        await chat.paste("/model openrouter:")
+        await chat.drawn()
+        assert "╰" in chat.text

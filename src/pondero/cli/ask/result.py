@@ -64,6 +64,12 @@ class AskResult(Struct, frozen=True, kw_only=True):
         known = [cost.usd for cost in costs if cost is not None]
         return f"{sum(known, Decimal()):f}" if known and len(known) == len(costs) else None
 
+    @property
+    def cost_unknown(self) -> str | None:
+        """Return why there is no cost; None if there is one, or no reply."""
+        reasons = (each.cost_unknown for each in self.replies)
+        return next((reason for reason in reasons if reason is not None), None)
+
     def counts(self) -> list[tuple[str, int]]:
         """Return the known tokens by kind; those of a cache if it was used."""
         usage = self.usage
@@ -127,6 +133,7 @@ class AskResult(Struct, frozen=True, kw_only=True):
             "adjustments": msgspec.to_builtins(reply.adjustments) if reply else [],
             "usage": msgspec.to_builtins(self.usage),
             "cost": self.cost,
+            "cost_unknown": self.cost_unknown,
             "seconds": round(self.seconds, 3),
             "first": None if self.first is None else round(self.first, 3),
             "exchanges": len(self.replies),

@@ -128,8 +128,8 @@ def start_thread(
         model, rest = words[0], words[1:]
     if model is None and usual is not None:
         model = usual
-        _warn_of_model_name(words)
-    if model is None and _seems_model(words):
+        _check_for_misspelt_model(words)
+    if model is None and (_seems_model(words) or _begins_with_level(words)):
         model, rest = words[0], words[1:]
     chosen = None
     if model is None:
@@ -146,10 +146,24 @@ def _seems_model(words: tuple[str, ...]) -> bool:
     return bool(_NAME.fullmatch(words[0])) or bool(load_catalog().close(words[0]))
 
 
-def _warn_of_model_name(words: tuple[str, ...]) -> None:
-    if words and _NAME.fullmatch(words[0]) and (close := load_catalog().close(words[0])):
-        guess = " or ".join(map(repr, close))
-        warn(f"{words[0]!r} is no known model, so it is part of the question; for {guess} use -m")
+def _check_for_misspelt_model(words: tuple[str, ...]) -> None:
+    """Raise UsageError rather than pay another model for a question that begins with a name."""
+    named = len(words) > 1 and _NAME.fullmatch(words[0]) and load_catalog().close(words[0])
+    if named or _begins_with_level(words):
+        try:
+            load_catalog().entry(words[0], unknown="error")
+        except UsageError as error:
+            whole = " ".join(words)
+            error.add_note(f'if it is part of the question, quote all of it: pondero ask "{whole}"')
+            raise
+
+
+def _begins_with_level(words: tuple[str, ...]) -> bool:
+    """Return whether a question in quotes comes after something like MODEL/LEVEL."""
+    if len(words) != _QUOTED or len(words[0].split()) != 1 or len(words[1].split()) == 1:
+        return False
+    level = load_catalog().split(words[0]).level
+    return level is not None and not level.isdecimal()  # 24/7 is a word
 
 
 def continue_thread(words: tuple[str, ...], named: str | None) -> tuple[AskStart, tuple[str, ...]]:
@@ -258,19 +272,17 @@ def save_turn(
     interrupted = False
     with ExitStack() as stack:
         place.journal = TurnJournal(_open_early(stack), turn)
-        stack.callback(place.journal.close)
         try:
             yield place
         except BaseException as error:
             interrupted = not isinstance(error, Exception)
             raise
         finally:
+            place.journal.close()
             added = chat.messages[len(start.messages) :]
             kept = recorder.stored_messages(added, stream.replies)
             turn = replace(turn, messages=kept or turn.messages, refusals=chat.refusals)
             if kept or interrupted:
-                if place.journal.number is None:
-                    stack.close()  # on a full disk, the open file is locked
                 _save(turn if kept else mark_partial(turn), place)
             else:
                 place.journal.discard()
@@ -279,7 +291,11 @@ def save_turn(
 def _open_early(stack: ExitStack) -> Threads | None:
     """Open the threads for the time of a turn; what is wrong with them is said at its end."""
     try:
-        return stack.enter_context(open_threads())
+        threads = stack.enter_context(open_threads())
+        if not threads.is_alone:
+            return threads
+        stack.close()  # it would lock out the end of the turn
+        return None
     except Exception:  # noqa: BLE001 - a question is asked, whatever this is
         return None
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...errors import MissingExtra, StoreError, UsageError
+from ...errors import MissingExtra, StoreError, UnknownThread, UsageError
 from ...extras import install_hint
 from ..command import examples, parse_policy, policy_option, warn
 from ..start import Start, resolve_start
@@ -33,7 +33,8 @@ _OFFERED = 3
         "pondero chat claude-opus-5/high",
         "pondero chat --offline                    no key, no network",
         "pondero chat --resume                     continue the last thread",
-        "pondero chat --resume k3f9zq",
+        "pondero chat --resume k3f9zq              continue another one",
+        "pondero chat --resume tax                 the one with this word in it",
         "pondero chat gpt-5.1/low --system 'Answer in French.'",
         "pondero chat --tool weather.py:forecast --mcp files",
         "pondero chat --plain                      line by line",
@@ -45,10 +46,10 @@ _OFFERED = 3
 @click.option("--offline", is_flag=True, help="Talk to the built-in emulator: no key, no network.")
 @click.option(
     "--resume",
-    metavar="[ID]",
+    metavar="[ID|WORDS]",
     is_flag=False,
     flag_value="last",
-    help="Continue a thread: the last one, or the one whose id starts with ID.",
+    help="Continue a thread: the last one, that with this id, or one with these words.",
     shell_complete=completion.thread,
 )
 @click.option("--system", metavar="TEXT", default="", help="The system prompt.")
@@ -196,7 +197,10 @@ def _open_writer(*, save: bool) -> "tuple[ThreadWriter, tuple[Action, ...]]":
         threads = Threads.open()
     except StoreError as error:
         said = _report(f"⚠ {error}", "  → the chat continues, unsaved", warning=True)
-        return ThreadWriter(unsaved=str(error)), (said,)
+        writer = ThreadWriter(
+            unsaved=str(error), find=lambda patience: Threads.open(patience=patience)
+        )
+        return writer, (said,)
     notice = (_report(f"⚠ {threads.notice}", warning=True),) if threads.notice else ()
     writer = ThreadWriter(threads)
     recovered = [
@@ -211,9 +215,18 @@ def _open_writer(*, save: bool) -> "tuple[ThreadWriter, tuple[Action, ...]]":
 
 
 def _resume_actions(writer: "ThreadWriter", id: str, model: str | None) -> "tuple[Action, ...]":
+    """Open the thread of this id, else the one with these words; offer them if there are more."""
     from ...tui import actions
 
-    opened = writer.open(id)
+    try:
+        opened = writer.open(id)
+    except UnknownThread:
+        found = writer.list(id)
+        if not found:
+            raise
+        if len(found) > 1:
+            return (actions.ThreadsOffered(found),)
+        opened = writer.open(found[0].value)
     return (opened,) if model is None else (opened, actions.Submitted(f"/model {model}"))
 
 

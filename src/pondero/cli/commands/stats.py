@@ -11,10 +11,11 @@ from typing import Any
 import click
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ...errors import PonderoError
 from ...extras import install_hint
-from ...store import UsageTotal, format_dollars, load_catalog, write_atomic
+from ...store import NOTHING_PAID, UsageTotal, format_dollars, load_catalog, write_atomic
 from ..command import (
     check_free,
     config_option,
@@ -30,8 +31,10 @@ from ..output.thread_tables import open_threads
 _UNSAID = "unset"
 _THREADS = "threads"
 _NO_GROUP = "no group"
-_LEAST = ("turns", "share", "in", "seconds")
+_LEAST = ("share", "seconds", "in")
 """Columns that a narrow screen does without, the first of them first."""
+_LAST = "turns"
+"""The column that goes only where not even names in two lines make room."""
 
 
 class StatsRow(Struct, frozen=True):
@@ -106,7 +109,11 @@ class _Names(Struct, frozen=True):
     help="Write the chart to this file.",
 )
 @force_option
-@click.option("--offline", is_flag=True, help="Only answers of the emulator and of recordings.")
+@click.option(
+    "--offline",
+    is_flag=True,
+    help="Count the answers of the emulator and of recordings instead of those of services.",
+)
 @json_option
 def stats(
     *,
@@ -121,12 +128,15 @@ def stats(
 ) -> None:
     """Show thinking and answer tokens, cost and time.
 
-    There is one line per model and level, for local threads and gateway requests together. Offline
-    runs are not counted.
+    There is one line per model and level, for local threads and gateway requests together. All
+    figures are sums. Offline runs are counted only with --offline, and without their cost: nothing
+    is paid for them.
     """
     check_free(svg, force=force)
     spent = _load_usage(days, only, file)
     rows = load_rows((each for each in spent if each.offline == offline), by=by)
+    if offline:  # a gateway has list prices for them, threads have none
+        rows = [replace(row, cost=None, priced=0) for row in rows]
     left_out = 0 if offline else sum(each.replies for each in spent if each.offline)
     if svg is not None:
         write_atomic(svg, chart(rows, _title(days)))
@@ -137,7 +147,7 @@ def stats(
     if not rows:
         echo("nothing was asked yet" if days is None else f"nothing in {days:g} days", err=True)
     elif svg is None:
-        _show(rows, _title(days))
+        _show(rows, _title(days), paid=not offline)
     if left_out:
         answers = "1 answer" if left_out == 1 else f"{left_out:,} answers"
         echo(f"without {answers} of offline runs; --offline shows them", err=True)
@@ -166,8 +176,8 @@ def _load_gateway_usage(days: float | None, file: str | None) -> list[UsageTotal
         return []
 
 
-def _show(rows: list[StatsRow], title: str) -> None:
-    print_rows(rows)
+def _show(rows: list[StatsRow], title: str, *, paid: bool) -> None:
+    print_rows(rows, paid=paid)
     print_plot(rows, title)
 
 
@@ -192,7 +202,7 @@ def load_rows(spent: Iterable[UsageTotal], *, by: str | None) -> list[StatsRow]:
     return sorted(rows, key=lambda row: -((row.thinking or 0) + (row.output or 0)))
 
 
-def print_rows(rows: Iterable[StatsRow]) -> None:
+def print_rows(rows: Iterable[StatsRow], *, paid: bool = True) -> None:
     """Print the lines as a table; where it is narrow, without the columns that matter least."""
     from rich.text import Text
 
@@ -200,17 +210,32 @@ def print_rows(rows: Iterable[StatsRow]) -> None:
 
     screen = Screen()
     columns = _columns(list(rows))
-    if _width(columns) > screen.width:
-        columns["what"] = [name.replace(":", ":\n  ", 1) for name in columns["what"]]
-    for least in _LEAST:
-        if _width(columns) > screen.width:
-            del columns[least]
+    if not paid:
+        del columns["cost"]
+    left_out = _fit_columns(columns, screen.width)
     listed = table(*columns)
     for cells in zip(*columns.values(), strict=True):
         listed.add_row(*map(Text, cells))
     for column in listed.columns[1:]:
         column.justify = "right"
     screen.print(listed)
+    if left_out:
+        echo(f"a wider terminal also shows: {', '.join(left_out)}", err=True)
+    if not paid:
+        echo(NOTHING_PAID, err=True)
+
+
+def _fit_columns(columns: dict[str, list[str]], width: int) -> list[str]:
+    """Remove what does not fit, and return the names of the columns that are gone."""
+    before = list(columns)
+    for least in _LEAST:
+        if _width(columns) > width:
+            del columns[least]
+    if _width(columns) > width:
+        columns["what"] = [name.replace(":", ":\n  ", 1) for name in columns["what"]]
+    if _width(columns) > width:
+        del columns[_LAST]
+    return [name for name in before if name not in columns]
 
 
 def _columns(rows: Sequence[StatsRow]) -> dict[str, list[str]]:

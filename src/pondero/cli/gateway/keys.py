@@ -18,9 +18,10 @@ from ..output.echo import echo
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from ...gateway import GatewayKey, KeyEdit, KeyRing
+    from ...gateway import GatewayConfig, GatewayKey, KeyEdit, KeyRing
 
 _ENVIRONMENT = "environment"
+_READ_AGAIN = "a gateway that already runs takes this key after 'kill -HUP PID', or a restart"
 
 
 @click.group(
@@ -31,7 +32,7 @@ _ENVIRONMENT = "environment"
         "pondero keys list",
         "pondero keys remove openai",
         "pondero keys create --gateway ci >> gateway.toml",
-        "pondero keys block ci                      at once, also while it serves",
+        "pondero keys block ci --config gateway.toml    at once, also while it serves",
     ),
 )
 def keys() -> None:
@@ -66,7 +67,11 @@ _of_gateway = click.option("--gateway", is_flag=True, help="Keys for clients of 
 
 @keys.command(
     "list",
-    epilog=examples("pondero keys list", "pondero keys list --json", "pondero keys list --gateway"),
+    epilog=examples(
+        "pondero keys list",
+        "pondero keys list --json",
+        "pondero keys list --gateway --config gateway.toml",
+    ),
 )
 @click.option("--all", "every", is_flag=True, help="Also list providers without a key.")
 @json_option
@@ -75,7 +80,7 @@ _of_gateway = click.option("--gateway", is_flag=True, help="Keys for clients of 
 def list_(*, every: bool, as_json: bool, gateway: bool, file: str | None) -> None:
     """List which providers have a key, and where from; never the key."""
     if gateway:
-        _with_gateway(file, lambda known: _list_gateway(known, as_json=as_json))
+        _with_gateway(file, lambda known, config: _list_gateway(known, config, as_json=as_json))
         return
     kept = list_saved_keys()
     rows = []
@@ -93,7 +98,7 @@ def list_(*, every: bool, as_json: bool, gateway: bool, file: str | None) -> Non
         echo("no keys; 'pondero keys set PROVIDER' stores one", err=True)
 
 
-async def _list_gateway(known: "KeyRing", *, as_json: bool) -> None:
+async def _list_gateway(known: "KeyRing", config: "GatewayConfig", *, as_json: bool) -> None:
     rows = [
         {
             "name": key.name,
@@ -114,10 +119,18 @@ async def _list_gateway(known: "KeyRing", *, as_json: bool) -> None:
         member = f"  in {row['group']}" if row["group"] else ""
         echo(f"{row['name']:<20}{row['from']:<16}{state}{member}{ends}")
     if not rows:
-        echo("no keys; 'pondero keys create --gateway NAME' creates one", err=True)
+        cure = "'pondero keys create --gateway NAME' creates one"
+        echo(f"no keys {_describe_places(config)}; {cure}", err=True)
 
 
-@keys.command(epilog=examples("pondero keys block ci"))
+def _describe_places(config: "GatewayConfig") -> str:
+    """Return where a command looked for gateway keys: its reader may have meant another file."""
+    if config.path:
+        return f"in {config.path} or made at run time"
+    return "made at run time, and no gateway.toml was read (name one: --config FILE)"
+
+
+@keys.command(epilog=examples("pondero keys block ci --config gateway.toml"))
 @click.argument("name")
 @config_option
 def block(*, name: str, file: str | None) -> None:
@@ -126,7 +139,7 @@ def block(*, name: str, file: str | None) -> None:
     echo(f"the key {name!r} is blocked", err=True)
 
 
-@keys.command(epilog=examples("pondero keys unblock ci"))
+@keys.command(epilog=examples("pondero keys unblock ci --config gateway.toml"))
 @click.argument("name")
 @config_option
 def unblock(*, name: str, file: str | None) -> None:
@@ -135,14 +148,16 @@ def unblock(*, name: str, file: str | None) -> None:
     echo(f"the key {name!r} is active again", err=True)
 
 
-def _with_gateway(file: str | None, act: "Callable[[KeyRing], Awaitable[None]]") -> None:
+def _with_gateway(
+    file: str | None, act: "Callable[[KeyRing, GatewayConfig], Awaitable[None]]"
+) -> None:
     from ...gateway import load_config, load_keys
 
     config = load_config(file, load_catalog())
 
     async def open_and_act() -> None:
         async with load_keys(config) as known:
-            await act(known)
+            await act(known, config)
 
     run(open_and_act())
 
@@ -151,7 +166,7 @@ def _change_gateway(
     file: str | None, action: str, name: str, act: "Callable[[KeyRing], Awaitable[KeyEdit]]"
 ) -> None:
     """Change a gateway key, and record in the audit log who did it."""
-    from ...gateway import load_config, load_keys, record_command
+    from ...gateway import UnknownKey, load_config, load_keys, record_command
 
     config = load_config(file, load_catalog())
 
@@ -163,6 +178,8 @@ def _change_gateway(
         edit = run(open_and_act())
     except PonderoError as error:
         record_command(config, action, name, error=error)
+        if isinstance(error, UnknownKey):
+            raise UnknownKey(f"no key {name!r} {_describe_places(config)}") from None
         raise
     record_command(config, action, name, before=edit.before, after=edit.after)
 
@@ -241,7 +258,8 @@ def create(
     """Create a key for clients of the gateway; it is shown once.
 
     NAME says whose key it is. It also prints the lines for gateway.toml, which contain only the
-    key's hash.
+    key's hash. A budget, a limit, models and levels of the key are further lines below them, such
+    as 'budget = { cost = 50, per = "month" }'.
     """
     from msgspec import json
 
@@ -253,6 +271,7 @@ def create(
         raise UsageError(problem)
     ends = _format_expiry(expires) if expires is not None else ""
     key = make_key()
+    echo(_READ_AGAIN, err=True)
     echo(f"the key, which is shown only now: {key}", err=True)
     quoted = json.encode(name).decode()  # TOML quotes as JSON does
     rights = "\nadmin = true" if admin else ""

@@ -14,6 +14,7 @@ from ..commands.completion import model as model_names
 if TYPE_CHECKING:
     import subprocess
 
+    from ...errors import UsageError
     from ...gateway import GatewayConfig, LaunchClient
 
 _PASSED = ("SIGTERM", "SIGHUP", "SIGQUIT")
@@ -34,7 +35,7 @@ def _names(_context: click.Context, _parameter: click.Parameter, typed: str) -> 
         "pondero launch opencode -m opus        a short name, or a route",
     ),
 )
-@click.argument("client", shell_complete=_names)
+@click.argument("client", metavar="CLIENT", required=False, shell_complete=_names)
 @click.option(
     "-m",
     "--model",
@@ -48,7 +49,12 @@ def _names(_context: click.Context, _parameter: click.Parameter, typed: str) -> 
 )
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def launch(
-    *, client: str, model: str | None, file: str | None, offline: bool, arguments: tuple[str, ...]
+    *,
+    client: str | None,
+    model: str | None,
+    file: str | None,
+    offline: bool,
+    arguments: tuple[str, ...],
 ) -> int:
     """Run a client, such as Claude Code, on any model.
 
@@ -59,22 +65,29 @@ def launch(
     from pathlib import Path
     from tempfile import TemporaryDirectory
 
-    from ...errors import UsageError
+    from ...errors import PonderoError, UsageError
     from ...gateway import Routing, copy_back, load_config, make_key, prepare_launch, private_config
     from ...store import load_catalog, register_secret
 
     row = _client(client)
-    program = _program(row)
+    program = _find_program(row)
     key = make_key()
     register_secret(key)
-    config, chosen = private_config(
-        load_config(file, load_catalog(), offline=offline),
-        row,
-        key=key,
-        model=model,
-        lookup=load_catalog(),
-        offline=offline,
-    )
+    try:
+        config, chosen = private_config(
+            load_config(file, load_catalog(), offline=offline),
+            row,
+            key=key,
+            model=model,
+            lookup=load_catalog(),
+            offline=offline,
+        )
+    except PonderoError as error:
+        if program is not None:
+            raise
+        raise _make_missing(row, str(error)) from None
+    if program is None:
+        raise _make_missing(row)
     if chosen is None and row.needs_model:
         raise UsageError(f"{row.label} has no model of its own to ask for; say which with -m MODEL")
     with (
@@ -110,26 +123,34 @@ def _gateway(config: "GatewayConfig", *, offline: bool) -> Iterator[str]:
         yield url
 
 
-def _client(name: str) -> "LaunchClient":
+def _client(name: str | None) -> "LaunchClient":
     from ...catalog import did_you_mean
     from ...errors import UsageError
     from ...gateway import load_clients
 
     known = load_clients()
+    if name is None:
+        example = "pondero launch claude -m gemini-3-flash-preview/high"
+        raise UsageError(f"which client? use {' '.join(known)}; for example: {example}")
     if name in known:
         return known[name]
     raise UsageError(f"unknown client {name!r}; {did_you_mean(name, known)}use {' '.join(known)}")
 
 
-def _program(client: "LaunchClient") -> str:
+def _find_program(client: "LaunchClient") -> str | None:
     from shutil import which
 
+    return which(client.program)
+
+
+def _make_missing(client: "LaunchClient", also: str = "") -> "UsageError":
+    """Return the error of a client that is not installed; ``also`` would fail after that."""
     from ...errors import UsageError
 
-    found = which(client.program)
-    if found is None:
-        raise UsageError(f"{client.label} is not installed here; install it with: {client.install}")
-    return found
+    error = UsageError(f"{client.label} is not installed here; install it with: {client.install}")
+    if also:
+        error.add_note(f"and then: {also}")
+    return error
 
 
 def _run(command: list[str], env: dict[str, str]) -> int:

@@ -12,7 +12,7 @@ from ..output.echo import echo, narrow
 
 if TYPE_CHECKING:
     from ...catalog import Provider
-    from ...gateway import GatewayConfig, LevelRules, Routing
+    from ...gateway import GatewayConfig, GatewayRoute, LevelRules, Routing
 
 _SHOWN = 3
 _KEYLESS = (
@@ -74,6 +74,7 @@ def serve(
     routing = Routing(config, load_catalog())
     check_start(config, routing, offline=offline)
     _warn_of_eviction(config)
+    _warn_of_forgotten(config)
     if check:
         return _print_check(config, routing, offline=offline)
     if not offline:
@@ -81,9 +82,13 @@ def serve(
     known_secrets()  # a keyring may take a second, which no request should wait for
 
     def greet(where: str) -> None:
-        echo(_format_greeting(where, config, routing, _launch_options(file, offline=offline)))
+        shown = _find_local(where)
+        echo(_format_greeting(shown, config, routing, _launch_options(file, offline=offline)))
+        if shown != where:
+            _print_text("Other machines use the name of this one in place of the local address.")
 
-    run(config, transport=offline_transport(offline=offline), ready=greet)
+    if run(config, transport=offline_transport(offline=offline), ready=greet):
+        echo("stopped; open answers were finished", err=True)
     return 0
 
 
@@ -91,6 +96,22 @@ def _launch_options(file: str | None, *, offline: bool) -> str:
     """Return what makes ``launch`` serve the same models, from any folder."""
     config = "" if file is None else f" --config {shlex.quote(str(Path(file).absolute()))}"
     return f"{config}{' --offline' if offline else ''}"
+
+
+def _find_local(where: str) -> str:
+    """Return an address that a client can use: none connects to all addresses at once."""
+    return where.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
+
+
+def _describe_console(where: str, config: "GatewayConfig") -> str:
+    from ...gateway import is_loopback
+
+    if is_loopback(config.server.host) or any(key.admin for key in config.keys) or config.sign_in:
+        return f"Live requests, keys and a level preview: {where}/console"
+    return (
+        f"Live requests and keys, with an admin key: {where}/console\n"
+        "  pondero keys create --gateway --admin NAME >> gateway.toml"
+    )
 
 
 def _format_greeting(
@@ -123,7 +144,7 @@ def _format_greeting(
             f"  export OPENAI_BASE_URL={where}/v1 OPENAI_API_KEY={key}",
             "",
             f"A level may follow a name: {name}/high.",
-            f"Live requests, keys and a level preview: {where}/console",
+            _describe_console(where, config),
             "All of it at once, on a gateway of its own:",
             f"  pondero launch claude -m {name}/high{launch_options}",
         )
@@ -161,14 +182,25 @@ def _warn_of_eviction(config: "GatewayConfig") -> None:
             warn(f"Redis has maxmemory-policy {policy} and may remove counts; set it to noeviction")
 
 
+def _warn_of_forgotten(config: "GatewayConfig") -> None:
+    """Warn of budgets that a restart forgets."""
+    from ...gateway import find_forgotten
+
+    if holders := find_forgotten(config):
+        more = f" and {len(holders) - _SHOWN} more" if len(holders) > _SHOWN else ""
+        warn(
+            f"the budgets of {', '.join(holders[:_SHOWN])}{more} begin again with each start: "
+            'nothing keeps what is used; set ledger = "sqlite", or share a state'
+        )
+
+
 def _missing(config: "GatewayConfig", provider: "Provider", deployment: str = "") -> str | None:
-    from ...errors import MissingKey
-    from ...gateway import find_provider_key, find_provider_url
+    from ...errors import MissingExtra, MissingKey
+    from ...gateway import check_credentials
 
     try:
-        find_provider_key(config, provider, deployment=deployment)
-        find_provider_url(config, provider, deployment=deployment)
-    except MissingKey as error:
+        check_credentials(config, provider, deployment=deployment)
+    except (MissingKey, MissingExtra) as error:
         return f"deployment {deployment}: {error}" if deployment else str(error)
     return None
 
@@ -191,7 +223,7 @@ def _print_check(config: "GatewayConfig", routing: "Routing", *, offline: bool) 
     said = f"{config.path} {state}." if config.path else "There is no gateway.toml."
     if config.routes:
         _print_text(f"{said} On {where} it serves:")
-        _print_routes(config)
+        _print_routes(config, routing)
         _print_groups(config)
         _print_keys(config, routing)
     else:
@@ -205,12 +237,12 @@ def _print_check(config: "GatewayConfig", routing: "Routing", *, offline: bool) 
     return 1 if lacking else 0
 
 
-def _print_routes(config: "GatewayConfig") -> None:
+def _print_routes(config: "GatewayConfig", routing: "Routing") -> None:
     from ...gateway import describe_quotas
 
     width = max(len(route.match) for route in config.routes)
     for route in config.routes:
-        _print_row(f"{route.match:<{width}}", ", then ".join(route.to))
+        _print_row(f"{route.match:<{width}}", _describe_targets(route, config, routing))
         if dial := _describe_rules(route.thinking):
             _print_row(" " * width, f"thinking: {dial}")
         if quotas := describe_quotas(route):
@@ -230,6 +262,23 @@ def _print_routes(config: "GatewayConfig") -> None:
         if limit is not None:
             said += f"; at most {' and '.join(bounds)} per {limit.per}"
         _print_text(said, indent=2)
+
+
+def _describe_targets(route: "GatewayRoute", config: "GatewayConfig", routing: "Routing") -> str:
+    """Return who answers, in order; the deployments of one model are equal."""
+    weights = {each.name: each.weight for each in config.deployments}
+    equal: dict[tuple[str, str], list[tuple[str, float]]] = {}
+    for name in route.to:
+        entry = routing.find_entry(name)
+        target = (name, weights.get(entry.deployment, 1.0))
+        equal.setdefault((entry.provider.name, entry.model), []).append(target)
+    return ", then ".join(_describe_equal(each, route.balance) for each in equal.values())
+
+
+def _describe_equal(targets: "list[tuple[str, float]]", balance: str) -> str:
+    if len(targets) == 1 or balance == "order":
+        return ", then ".join(name for name, _ in targets)
+    return " or ".join(f"{name} ({weight:g})" for name, weight in targets)
 
 
 def _print_groups(config: "GatewayConfig") -> None:

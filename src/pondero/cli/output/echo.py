@@ -43,12 +43,25 @@ def has_styles(*, on_screen: bool) -> bool:
 
 def say(text: str, **style: Any) -> None:
     """Print a remark on stderr, yellow by default; on a terminal no word of it is cut in two."""
-    if sys.stderr is not None and sys.stderr.isatty():
-        import shutil
-        from textwrap import fill
+    echo(style_text(_wrap_words(text), **(style or {"fg": "yellow"})), err=True)
 
-        text = fill(text, shutil.get_terminal_size().columns or USUAL_WIDTH, break_on_hyphens=False)
-    echo(style_text(text, **(style or {"fg": "yellow"})), err=True)
+
+def say_error(text: str) -> None:
+    """Print an error on stderr; on a terminal no word of it is cut in two."""
+    echo(_wrap_words(text), err=True)
+
+
+def _wrap_words(text: str) -> str:
+    if sys.stderr is None or not sys.stderr.isatty():
+        return text
+    import shutil
+    from textwrap import fill
+
+    width = shutil.get_terminal_size().columns or USUAL_WIDTH
+    lines = text.splitlines()
+    return "\n".join(
+        fill(line, width, break_on_hyphens=False, break_long_words=False) for line in lines
+    )
 
 
 def narrow() -> int | None:

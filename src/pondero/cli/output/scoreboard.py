@@ -65,7 +65,7 @@ def _print_many(
         table.add_row(":".join(model), row)
     console.print(table)
     legend = "  ".join(f"{mark} {status}" for status, (mark, _) in _MARKS.items())
-    console.print(Text(f"{legend}; in the order of docs/contracts.md", style="dim"))
+    console.print(Text(f"{legend}; for names: PROVIDER --model M", style="dim"))
 
 
 def _print_reasons(console: Console, results: Sequence[ScenarioResult]) -> None:

@@ -70,8 +70,13 @@ def adopt(
         if not kind.is_shown:
             level = results.arms[kind.arm].level
             echo(f"kind {kind.kind}: nothing cheaper is shown, so it takes {level}, the reference")
+    source = results.facts.source
+    echo(f"it comes from run {results.run}{f' of {source}' if source else ''}")
     model = made.model.partition(":")[2]
-    echo(f"it is in {path}; try: pondero plan {model}/auto:{made.name}")
+    tried = f"plan {model}/auto:{made.name}"
+    if made.offline:  # plan speaks of the service, for which it does not hold
+        tried = f'ask --offline {model}/auto:{made.name} "..."'
+    echo(f"it is in {path}; try: pondero {tried}")
 
 
 def _may_replace(path: "Path") -> bool:

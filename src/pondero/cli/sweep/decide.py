@@ -16,7 +16,7 @@ STOPPED = 3
 
 
 class MarginType(click.ParamType[float]):
-    """A margin: points if 1 or more, such as 5; below 1 a share, such as 0.05."""
+    """A margin in percentage points, such as 5 or 5%; below one point only with the sign."""
 
     name = "points"
 
@@ -24,14 +24,18 @@ class MarginType(click.ParamType[float]):
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
         """Return the share."""
+        text = str(value).strip()
         try:
-            given = float(str(value).removesuffix("%"))
+            points = float(text.removesuffix("%"))
         except ValueError:
-            given = -1.0
-        share = given / 100 if given >= 1 else given
-        if not 0 < share < 1:
+            points = -1.0
+        if not 0 < points < 100:
             self.fail(f"{value!r} is not a margin; use points such as 5", param, ctx)
-        return share
+        # A file and the library have shares: 0.05 may mean 5 points or a twentieth of one.
+        if points < 1 and not text.endswith("%"):
+            said = f"{value!r} is ambiguous; use {100 * points:g} for the share {points:g}, "
+            self.fail(f"{said}or {points:g}% for {points:g} points", param, ctx)
+        return points / 100
 
 
 @click.command(
@@ -47,7 +51,7 @@ class MarginType(click.ParamType[float]):
 )  # fmt: skip
 @click.option(
     "--margin", type=MarginType(), default=5, metavar="POINTS",
-    help="How much worse an arm may be and still be enough. Default: 5 points.",
+    help="Percentage points that an arm may be worse and still be enough. Default: 5.",
 )  # fmt: skip
 @click.option(
     "--pool", type=click.IntRange(min=1), metavar="N",
@@ -136,4 +140,9 @@ def _print(found: "ScoreDecision") -> None:
         shown = "is enough" if kind.is_shown else "stays, for lack of evidence"
         echo(f"kind      {kind.kind}: {kind.arm} {shown} ({kind.units:,} questions)")
     head = f"recommend {found.recommended}" if found.recommended else "nothing"
-    echo(style_text(head, bold=True), f"  {found.why}")
+    sure = ""
+    if found.recommended is not None and found.shows(found.recommended):
+        sure = "; a decision says this wrongly at most once in 20"
+    echo(style_text(head, bold=True), f"  {found.why}{sure}")
+    if found.saving is not None:
+        echo(f"saves     {100 * found.saving:.0f} % of the cost of {found.reference}")

@@ -3,7 +3,7 @@
 import asyncio
 import signal
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -19,9 +19,9 @@ _ANSWER = 60  # characters of an answer that are shown
 
 def confirm_pilot(outline: "Outline", engine: "Engine") -> None:
     """Ask before anything is spent: the pilot, or all of it at a batch service."""
-    from ...sweep import format_cost, pilot_size
+    from ...sweep import format_cost
 
-    pilot = None if engine.outlives else pilot_size(outline.units, outline.spec.pilot)
+    pilot = None if engine.outlives else outline.pilot_questions
     bound = outline.max_cost(pilot)
     most = "" if bound is None else f", {format_cost(bound)} at most"
     if pilot is None:
@@ -35,7 +35,7 @@ def stops_before(outline: "Outline", *, yes: bool) -> bool:
     problems = outline.problems()
     if not problems or outline.spec.past_gate:
         return False
-    return not _continues(yes=yes)
+    return not _continues(problems, yes=yes)
 
 
 def run_and_print(
@@ -48,10 +48,14 @@ def run_and_print(
     expect: str | None = None,
 ) -> int:
     """Run what a run needs, print what it found, and return the exit code."""
+    from msgspec.structs import replace
+
     from ...sweep import compute_results
 
     code = run_with_progress(begun, engine, grader, asks=asks, shown=not as_json)
     results = compute_results(begun)
+    if code and not as_json:  # interrupted: the forecast after the pilot is on the screen already
+        results = replace(results, forecasts=())
     print_outcome(results, as_json=as_json)
     return code or report_failures(begun, grader.name) or exit_code(results, expect)
 
@@ -103,7 +107,9 @@ async def _run(begun: "Run", engine: "Engine", grader: "Judge", *, asks: bool, s
         try:
             driver.retry_errors()
             code = await _interruptible(driver, begun, engine, driver.begin, shown=shown)
-            if not code and _passes_gate(driver, begun, asks=asks):
+            if not code and driver.budget.closed:
+                driver.end()
+            elif not code and _passes_gate(driver, begun, asks=asks):
                 _show_forecast(driver)
                 if asks and not engine.outlives:
                     confirm("continue?")
@@ -117,8 +123,27 @@ async def _run(begun: "Run", engine: "Engine", grader: "Judge", *, asks: bool, s
             driver.close()
             await engine.aclose()
     if driver.budget.closed and not code:
-        echo(style_text(f"stopped: {driver.budget.closed}", fg="yellow"), err=True)
+        _print_stop(driver, begun)
     return code
+
+
+def _print_stop(driver: "Runner", begun: "Run") -> None:
+    """Print why a run has stopped, and what to type so that it continues."""
+    from ...sweep import format_cost
+    from .summary import print_sentence
+
+    print_sentence(f"stopped: {driver.budget.closed}", err=True, fg="yellow")
+    if not driver.budget.is_used_up:
+        return
+    name, (count, bound) = begun.facts.run, begun.lost
+    if count:
+        requests = f"{count:,} lost {'request' if count == 1 else 'requests'}"
+        print_sentence(
+            f"{format_cost(bound)} of it is reserved for {requests}, which may have been charged: "
+            f"'pondero sweep release {name}' gives it back once the bill shows that they were not",
+            err=True,
+        )
+    print_sentence(f"raise --budget: pondero sweep resume {name} --budget USD", err=True)
 
 
 # -- before the rest is spent ----------------------------------------------------------------------
@@ -129,18 +154,21 @@ def _passes_gate(driver: "Runner", begun: "Run", *, asks: bool) -> bool:
     problems = driver.gate()
     for problem in problems:
         _print_problem(problem)
-    if not problems or begun.facts.past_gate or driver.budget.closed:
+    if not problems or begun.facts.past_gate:
         return True
-    if not _continues(yes=not asks):
+    if not _continues(problems, yes=not asks):
         return False
     begun.change(past_gate=True)
     return True
 
 
-def _continues(*, yes: bool) -> bool:
+def _continues(problems: "Sequence[GateProblem]", *, yes: bool) -> bool:
     """Return whether the user continues past the gate; without a terminal, not."""
     if yes or sys.stdin is None or not sys.stdin.isatty():
-        echo("the sanity gate stops the run here; add --continue to run it anyway", err=True)
+        does = "runs it anyway"
+        if any(each.stays for each in problems):
+            does = "only measures: nothing is recommended while this holds"
+        echo(f"the sanity gate stops the run here; --continue {does}", err=True)
         return False
     import click
 
@@ -148,7 +176,9 @@ def _continues(*, yes: bool) -> bool:
 
 
 def _print_problem(problem: "GateProblem") -> None:
-    echo(style_text(problem.why, fg="yellow"), err=True)
+    from .summary import print_sentence
+
+    print_sentence(problem.why, err=True, fg="yellow")
     for example in problem.examples:
         target = " or ".join(map(repr, example.targets)) or "no target"
         echo(f"  answered {example.answer[-_ANSWER:]!r}, target {target}", err=True)
@@ -158,9 +188,10 @@ def _print_problem(problem: "GateProblem") -> None:
 
 def _show_forecast(driver: "Runner") -> None:
     from ...sweep import describe_forecast
+    from .summary import print_sentence
 
     for each in driver.forecast():
-        echo(describe_forecast(each), err=True)
+        print_sentence(describe_forecast(each), err=True)
 
 
 # -- interruption ----------------------------------------------------------------------------------
@@ -175,8 +206,9 @@ async def _interruptible(
     shown: bool,
 ) -> int:
     """Do work of a run; Ctrl-C lets requests finish, a second drops them, but not batches."""
-    from .summary import progress_lines
+    from .summary import ProgressLines, progress_lines
 
+    lines = ProgressLines()
     task = asyncio.ensure_future(work())
     presses: list[int] = []
 
@@ -185,7 +217,7 @@ async def _interruptible(
         if len(presses) == 1:
             driver.stop("interrupted")
             if not engine.outlives:
-                echo(f"finishing {presses[0]} in flight; Ctrl-C again drops them", err=True)
+                lines.say(f"finishing {presses[0]} in flight; Ctrl-C again drops them")
         else:
             task.cancel()
 
@@ -193,7 +225,8 @@ async def _interruptible(
     with suppress(NotImplementedError):  # Windows: Ctrl-C cancels at once
         loop.add_signal_handler(signal.SIGINT, interrupt)
     try:
-        with progress_lines(shown=shown) as driver.progress, suppress(asyncio.CancelledError):
+        with progress_lines(shown=shown) as lines, suppress(asyncio.CancelledError):
+            driver.progress = lines
             await task
     finally:
         with suppress(NotImplementedError):

@@ -3,17 +3,28 @@
 import asyncio
 import shutil
 import sys
+import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..output.echo import echo, style_text
 
 if TYPE_CHECKING:
-    from ...sweep import ArmProgress, Outline, Progress, SweepResults
+    from rich.live import Live
+
+    from ...sweep import ArmProgress, Outline, SweepResults
 
 _OFTEN = 0.1  # seconds between two drawings
+
+
+def print_sentence(text: str, *, err: bool, **style: Any) -> None:
+    """Print a sentence; on a terminal no word of it is cut in two."""
+    if (sys.stderr if err else sys.stdout).isatty():
+        width = shutil.get_terminal_size().columns
+        text = textwrap.fill(text, width, break_on_hyphens=False, break_long_words=False)
+    echo(style_text(text, **style) if style else text, err=err)
 
 
 def print_outline(outline: "Outline", *, err: bool) -> None:
@@ -21,23 +32,25 @@ def print_outline(outline: "Outline", *, err: bool) -> None:
     from ...sweep import find_judge_model
 
     for line in outline.notes:
-        echo(line, err=err)
+        print_sentence(line, err=err)
     for line in outline.describe_merged_levels():
-        echo(style_text(line, fg="yellow"), err=err)
+        print_sentence(line, err=err, fg="yellow")
     width = max(len(arm.name) for arm in outline.arms)
     for number, arm in enumerate(outline.arms):
         also = [level for level in arm.levels if level != arm.level]
         same = f"  also {', '.join(also)}" if also else ""
         star = "  the reference" if number == outline.reference else ""
         echo(style_text(f"{arm.name:<{width}}", fg="cyan"), star, same, err=err)
-    echo(outline.describe_sample_size(), err=err)
+    problems = outline.problems()
+    if not problems:
+        print_sentence(outline.describe_sample_size(), err=err)
     repeats = f", {outline.spec.repeats} times each" if outline.spec.repeats > 1 else ""
     echo(f"{outline.asks:,} answers at most: {len(outline.arms)} arms{repeats}", err=err)
     if model := find_judge_model(outline.spec.judge):
         within = " and counts against --budget" if outline.spec.budget is not None else ""
         echo(f"{model} judges each answer; that is paid too{within}", err=err)
-    for problem in outline.problems():
-        echo(style_text(problem.why, fg="yellow"), err=err)
+    for problem in problems:
+        print_sentence(problem.why, err=err, fg="yellow")
 
 
 def print_judge(outline: "Outline") -> None:
@@ -65,46 +78,84 @@ def print_judge(outline: "Outline") -> None:
             echo(f"  {each.describe()}", err=True)
 
 
+def print_cost(outline: "Outline", *, err: bool) -> None:
+    """Print the most that it can cost, last: a question about it may follow."""
+    offline = "; offline, nothing is paid" if outline.spec.offline else ""
+    if usual := outline.describe_usual_cost():
+        print_sentence(usual, err=err)
+    print_sentence(outline.describe_cost() + offline, err=err)
+
+
+class ProgressLines:
+    """Draws a line for each arm while a run asks; without a terminal it only says things."""
+
+    def __init__(self, live: "Live | None" = None) -> None:
+        self._live = live
+        self._began, self._drawn = monotonic(), 0.0
+
+    def __call__(self, tallies: "Sequence[ArmProgress]") -> None:
+        """Draw the lines, not too often."""
+        now = monotonic()
+        if self._live is not None and now - self._drawn >= _OFTEN:
+            from rich.text import Text
+
+            self._drawn = now
+            width = self._live.console.width
+            self._live.update(Text(_lines(tallies, now - self._began, width)), refresh=True)
+
+    def say(self, text: str) -> None:
+        """Print a line above the others."""
+        if self._live is None:
+            echo(text, err=True)
+        else:
+            self._live.console.print(text)
+
+
 @contextmanager
-def progress_lines(*, shown: bool) -> "Iterator[Progress]":
-    """Give a function that draws a line for each arm; print nothing and ask nothing meanwhile."""
+def progress_lines(*, shown: bool) -> "Iterator[ProgressLines]":
+    """Give a function that draws a line for each arm; nothing else is printed meanwhile."""
     if not shown or not sys.stderr.isatty():
-        yield lambda _: None
+        yield ProgressLines()
         return
     from rich.live import Live
-    from rich.text import Text
 
     from ..output.tables import Screen
 
-    began, drawn = monotonic(), [0.0]
     with Live(console=Screen(stderr=True), transient=True, auto_refresh=False) as live:
-
-        def draw(tallies: "Sequence[ArmProgress]") -> None:
-            now = monotonic()
-            if now - drawn[0] >= _OFTEN:
-                drawn[0] = now
-                live.update(Text(_lines(tallies, now - began)), refresh=True)
-
-        yield draw
+        yield ProgressLines(live)
 
 
-def _lines(tallies: "Sequence[ArmProgress]", seconds: float) -> str:
+_LAYOUTS = ((16, True, True), (16, False, True), (8, False, True), (8, False, False))
+"""From wide to narrow: the columns of the bar, whether to show thinking, and the model's name."""
+
+
+def _lines(tallies: "Sequence[ArmProgress]", seconds: float, columns: int | None = None) -> str:
+    """Return a line for each arm, in the widest layout that fits the columns."""
     asked = [tally for tally in tallies if tally.wanted]
-    width = max((len(tally.name) for tally in asked), default=0)
-    return "\n".join(_line(tally, width, seconds) for tally in asked)
+    lines = list[str]()
+    for bar, thinking, model in _LAYOUTS:
+        names = [tally.name if model else tally.name.rpartition("/")[2] for tally in asked]
+        width = max(map(len, names), default=0)
+        lines = [
+            f"{name:<{width}} {_line(tally, bar, seconds, thinking=thinking)}"
+            for name, tally in zip(names, asked, strict=True)
+        ]
+        if columns is None or max(map(len, lines), default=0) < columns:
+            break
+    return "\n".join(lines)
 
 
-def _line(tally: "ArmProgress", width: int, seconds: float) -> str:
+def _line(tally: "ArmProgress", columns: int, seconds: float, *, thinking: bool) -> str:
     done, left = tally.settled, tally.wanted - tally.settled
-    filled = round(16 * done / tally.wanted)
-    bar = "━" * filled + "─" * (16 - filled)
+    filled = round(columns * done / tally.wanted)
+    bar = "━" * filled + "─" * (columns - filled)
     now = done - tally.kept
-    time_left = f"{duration(seconds * left / now)} left" if now and left else ""
-    failed = f"  {tally.failed} failed" if tally.failed else ""
-    return (
-        f"{tally.name:<{width}} {bar} {done:,}/{tally.wanted:,}  {tally.thinking:,} thinking  "
-        f"${tally.cost:,.4f}  {time_left}{failed}"
-    ).rstrip()
+    # The time of all questions; a decision can end it sooner.
+    time_left = f"{duration(seconds * left / now)} at most" if now and left else ""
+    failed = f"{tally.failed} failed" if tally.failed else ""
+    thought = f"{tally.thinking:,} thinking" if thinking else ""
+    counts = f"{bar} {done:,}/{tally.wanted:,}"
+    return "  ".join(filter(None, (counts, thought, f"${tally.cost:,.4f}", time_left, failed)))
 
 
 def duration(seconds: float) -> str:

@@ -91,7 +91,7 @@ def _options(command: Command) -> Command:
             ),
             click.option(
                 "--margin", type=MarginType(), metavar="POINTS",
-                help="How much worse a level may be and still be enough. Default: 5 points.",
+                help="Percentage points that a level may be worse and still be enough. Default: 5.",
             ),
             click.option("--repeats", type=int, metavar="K", help="Ask every question K times."),
             click.option(
@@ -169,18 +169,19 @@ def run(
     DATA is JSONL, JSON, CSV or TSV with the fields input and target, and optionally id, choices and
     metadata; the names of other tools, such as question and answer, are read too.
     A SWEEP.toml has data and the same options, by name. Answers are saved on disk as they
-    arrive: 'pondero sweep resume' continues after any interruption.
+    arrive: 'pondero sweep resume last' continues after any interruption.
 
     Exit 0: a level is recommended, or the reference stays after the whole pool; 1: not decided, or
     --expect fails; 3: the sanity gate stops it.
     """
-    from ...sweep import create_run, make_engine, make_judge, make_outline
-    from .summary import print_judge, print_outline
+    from ...sweep import create_run, list_runs, make_engine, make_judge, make_outline
+    from .summary import print_cost, print_judge, print_outline
 
     models = options.pop("models") or None
     outline = make_outline(data, {**options, "models": models})
     print_outline(outline, err=as_json or not dry_run)
     print_judge(outline)
+    print_cost(outline, err=as_json or not dry_run)
     if dry_run:
         if as_json:
             print_json(outline.to_json())
@@ -188,6 +189,8 @@ def run(
     engine = make_engine(outline.spec)
     asks = not yes and not outline.spec.offline
     if stops_before(outline, yes=not asks):
+        if before := list_runs()[:1]:
+            echo(f"no run was begun: 'last' is still {before[0].run}", err=True)
         return STOPPED
     if asks:
         confirm_pilot(outline, engine)
@@ -252,11 +255,28 @@ def list_(*, as_json: bool) -> None:
     if as_json:
         print_json({"runs": to_builtins(found)})
         return
-    for each in found:
+    told = [_describe_result(each.run) for each in found]
+    width = max(map(len, told), default=0)
+    for each, result in zip(found, told, strict=True):
         day = datetime.fromtimestamp(each.started, UTC).strftime("%Y-%m-%d %H:%M")
-        echo(style_text(each.run, fg="cyan"), f"  {day}  {each.state}")
+        data = f"{each.questions:,} of {each.source}" if each.source else f"{each.questions:,}"
+        echo(
+            style_text(each.run, fg="cyan"),
+            f"  {day}  {each.state:<11}  {result:<{width}}  {data}",
+        )
     if not found:
         echo("there are no runs yet; 'pondero sweep run' makes one", err=True)
+
+
+def _describe_result(name: str) -> str:
+    """Return what a run recommends, or which models it asks."""
+    from ...sweep import Run, compute_results
+
+    with Run.open(name) as run:
+        found = compute_results(run).recommendation
+        if found is not None:
+            return found.name
+        return f"nothing of {', '.join(run.summarize().models)}"
 
 
 @sweep.command(epilog=examples("pondero sweep show last", "pondero sweep show last --json"))

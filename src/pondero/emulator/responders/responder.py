@@ -154,7 +154,7 @@ class _Composer:
     def _think(self, worked: Calculation | None, todo: list[Call]) -> None:
         key = f"{self._accepted.request.model}\0{self._asked.question}"
         tokens = bend_depth(depth(self._accepted), self._dial, key)
-        if not tokens:
+        if not tokens or self._left == 0:  # Anthropic: 0 fills the prompt cache and no more
             return
         if self._left is not None:
             tokens = min(tokens, self._left)

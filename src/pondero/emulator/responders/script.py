@@ -1,11 +1,12 @@
 """A script: a queue of answers, each for the first request that it matches."""
 
+import re
 from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
 from threading import Lock
 
-from msgspec import Struct
+from msgspec import DecodeError, Struct
 
 from ...canon import (
     Finish,
@@ -20,6 +21,7 @@ from ...canon import (
     decode_json,
 )
 from ...dialects import AcceptedRequest
+from ...errors import BadParameter
 from ..faults import OF_BATCHES, Fault
 from .question import parse_question
 from .responder import Responder
@@ -74,6 +76,8 @@ class ScriptedTurn(
 ):
     """A scripted answer, fault or both; ``parts`` replace the other fields, none: the responder.
 
+    ``fault`` is a Fault, or its short spelling: ``529``, ``"cut 120"``.
+
     >>> from pondero.emulator import Emulator, ScriptedTurn
     >>> emulator = Emulator(script=[ScriptedTurn(thinking="Hm.", text="Forty-two.")])
     >>> client = pondero.Client(transport=emulator)
@@ -93,8 +97,17 @@ class ScriptedTurn(
     grounding: Json = None
     safety: Json = None
     extras: Json = None
-    fault: Fault | None = None
+    fault: Fault | str | int | None = None
     when: When = When()
+
+    def __post_init__(self) -> None:
+        """Raise BadParameter for an unknown fault."""
+        _ = self.planned_fault
+
+    @property
+    def planned_fault(self) -> Fault | None:
+        """Return the fault, parsed."""
+        return None if self.fault is None else Fault.parse(self.fault)
 
     @property
     def says(self) -> bool:
@@ -144,7 +157,7 @@ def turn_of(scripted: Scripted) -> "Taking":
 
 
 class _ScriptedFunction:
-    fault: Fault | None = None
+    planned_fault: Fault | None = None
     usage: Usage | None = None
     when: When = When()
     says = True
@@ -210,12 +223,28 @@ class Script:
 
 
 def _concerns_batch(turn: "Taking") -> bool:
-    return turn.fault is not None and turn.fault.kind in OF_BATCHES
+    fault = turn.planned_fault
+    return fault is not None and fault.kind in OF_BATCHES
 
 
 def parse_turns(data: bytes) -> tuple[ScriptedTurn | str, ...]:
-    """Parse one turn or a list from JSON; a text is a turn. Raises msgspec's errors."""
-    found: ScriptedTurn | str | list[ScriptedTurn | str] = decode_json(
-        data, ScriptedTurn | str | list[ScriptedTurn | str]
-    )
+    """Parse one turn or a list from JSON; a text is a turn. Raises BadParameter."""
+    try:
+        found: ScriptedTurn | str | list[ScriptedTurn | str] = decode_json(
+            data, ScriptedTurn | str | list[ScriptedTurn | str]
+        )
+    except (DecodeError, UnicodeDecodeError) as error:
+        raise BadParameter(f"this is not a turn: {error}{_list_fields(str(error))}") from None
     return tuple(found) if isinstance(found, list) else (found,)
+
+
+_KINDS = (("fault", Fault), ("when", When), ("tool_calls", ScriptedCall), ("", ScriptedTurn))
+
+
+def _list_fields(problem: str) -> str:
+    """Return the fields of the object that has an unknown one."""
+    if "unknown field" not in problem:
+        return ""
+    place = re.sub(r"(?:\[\d+\])?`$", "", problem.rpartition("`$")[2])
+    kind = next(kind for name, kind in _KINDS if place.endswith(name))
+    return f"; its fields are {' '.join(kind.__struct_fields__)}"

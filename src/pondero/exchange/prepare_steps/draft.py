@@ -1,11 +1,11 @@
 """The value that the steps of ``prepare`` pass on: each takes a draft and returns the next one."""
 
-from typing import Any
+from typing import Any, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...canon import HttpRequest, ReplayRules, Request, Target
+from ...canon import EarlierTurns, HttpRequest, ReplayRules, Request, Target
 from ...catalog import ModelEntry
 from ...dialects import Caller
 from ...handoff import KnownViews, Manifest, Rejection, View
@@ -27,6 +27,10 @@ class LevelWindow(Struct, frozen=True):
     base: str | None
     level: str | None
     start: int
+
+
+class EarlierRequests(KnownViews, EarlierTurns, Protocol):
+    """What is known of one conversation since its earlier requests to one model."""
 
 
 class RequestDraft(Struct, frozen=True, kw_only=True, gc=False):
@@ -54,7 +58,7 @@ class RequestDraft(Struct, frozen=True, kw_only=True, gc=False):
     emulator: str | None = None
     window: LevelWindow | None = None
     last_prompt: int | None = None
-    views: KnownViews | None = None
+    views: EarlierRequests | None = None
     view: View = _NO_VIEW
     replay_rules: ReplayRules = _NO_RULES
     text_tools: frozenset[str] = frozenset()

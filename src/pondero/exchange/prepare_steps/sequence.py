@@ -42,8 +42,11 @@ def apply_native_fields(draft: RequestDraft) -> RequestDraft:
 
 def encode_request(draft: RequestDraft) -> RequestDraft:
     """Write the request in the provider's API; raises BadParameter for a value that is no JSON."""
+    target = draft.target
+    if draft.views is not None:
+        target = replace(target, earlier=draft.views)
     try:
-        http = draft.caller.encode(draft.request, draft.plan, draft.target)
+        http = draft.caller.encode(draft.request, draft.plan, target)
     except TypeError:
         check_encodable(draft.request)
         raise

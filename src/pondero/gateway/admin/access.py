@@ -11,6 +11,7 @@ from ..requests.requester import AccessDenied, check_page, find_host_name, find_
 from .actor import LOCAL, Actor, Role
 
 _NO_KEY = "an admin key is required: send 'Authorization: Bearer KEY'"
+_CREATE = "'pondero keys create --gateway --admin NAME'"
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
 
 
@@ -25,12 +26,12 @@ def check_host(http: HttpRequest, config: GatewayConfig, keys: Sequence[GatewayK
     name = find_host_name(http.headers.get("host", ""))
     if not is_guarded(config, keys):
         if not is_loopback(config.server.host):
-            message = "the console needs an admin key here; 'pondero keys create --gateway --admin'"
+            message = f"the console needs an admin key here; create one with {_CREATE}"
             raise AccessDenied(403, message)
         if not is_loopback(name) or any(each in http.headers for each in _FORWARDED):
             message = (
                 f"without an admin key the console is available on this machine only, not as "
-                f"{name[:100]!r}; create a key with 'pondero keys create --gateway --admin'"
+                f"{name[:100]!r}; create a key with {_CREATE}"
             )
             raise AccessDenied(403, message)
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 from ...errors import StoreError
 from ..observability.error_watch import ENOUGH, RECENT, describe_failed
 from ..observability.ledger_database import LedgerDatabase
-from ..quotas.quota import BILLION, Holder, Quota, find_quotas, find_window
+from ..quotas.quota import Holder, Quota, find_quotas, find_window, format_spend
 from ..server.context import GatewayContext
 from ..state.breakers import PAUSED
 
@@ -113,7 +113,7 @@ async def find_spent(
         if taken >= share * quota.most:
             found.append(Alert(id=nearly, kind="budget_nearly_used", text=text, **about))
         if taken >= quota.most or _has_refused(gateway, quota):
-            rest = "" if taken >= quota.most else "; a request found no room in the rest"
+            rest = "" if taken >= quota.most else f"; {_describe_rest(quota, taken)}"
             found.append(Alert(id=spent, kind="budget_used_up", text=text + rest, **about))
     return found
 
@@ -128,11 +128,17 @@ def _has_refused(gateway: GatewayContext, quota: Quota) -> bool:
 
 
 def _describe(quota: Quota, taken: int) -> str:
-    share = f"{taken / quota.most:.0%}"
+    return f"{taken / quota.most:.0%} of {_format(quota, quota.most)} per {quota.per} is used"
+
+
+def _describe_rest(quota: Quota, taken: int) -> str:
+    return f"the {_format(quota, quota.most - taken)} left was too little for a request"
+
+
+def _format(quota: Quota, amount: int) -> str:
     if quota.unit == "money":
-        return f"{share} of ${quota.most / BILLION:,.2f} per {quota.per} is used"
-    unit = quota.unit.replace("_", " ")
-    return f"{share} of {quota.most:,} {unit} per {quota.per} is used"
+        return format_spend(amount)
+    return f"{amount:,} {quota.unit.replace('_', ' ')}"
 
 
 # -- models ---------------------------------------------------------------------------------------

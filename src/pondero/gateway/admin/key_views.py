@@ -13,9 +13,11 @@ from ...canon import HttpRequest, Json
 from ...errors import BadParameter
 from ..config.endpoint_section import list_endpoints
 from ..config.model import LONGEST_KEY_NAME, GatewayKey, LevelRules
+from ..config.routing import allows
 from ..observability.audit_log import describe_key
+from ..quotas.admission import USEFUL_ANSWER
 from ..quotas.quota import BILLION, Quota, Unit, find_quotas
-from ..quotas.quota_preview import LoweredLimit, find_lowered_limits
+from ..quotas.quota_preview import LoweredLimit, find_lowered_limits, list_budgets
 from ..server.context import GatewayContext
 from .access import is_guarded
 from .actor import AdminCall
@@ -55,8 +57,16 @@ KeyView: Any = defstruct(
         ("made_here", bool),
         ("bounds", list[QuotaView]),
         ("lowered", list[LoweredLimit]),
+        ("without_room", list[str]),
+        ("has_room", bool),
     ],
-    namespace={"__doc__": "A key without its text and hash; made_here: not in gateway.toml."},
+    namespace={
+        "__doc__": (
+            "A key without its text and hash; made_here: not in gateway.toml. lowered: models "
+            "whose answers the rest of its budgets shortens; without_room: models for whose "
+            "shortest useful answer nothing is left; has_room: it is left for some model."
+        )
+    },
     frozen=True,
 )
 NewKey: Any = defstruct(
@@ -129,12 +139,25 @@ async def show_keys(gateway: GatewayContext, _call: AdminCall) -> Any:
 async def _describe_key(gateway: GatewayContext, key: GatewayKey) -> Any:
     group = gateway.config.find_group(key.group) if key.group is not None else None
     rules = {each.name: getattr(key, each.name) for each in _SETTINGS}
+    budgets = list_budgets(key, group)
+    used = await gateway.state.current_use(budgets)
+    taken = {quota.name: amount for quota, amount in zip(budgets, used, strict=True)}
+    lowered = find_lowered_limits(key, gateway.routing, group, taken)
+    useful = [each for each in lowered if each.max_tokens >= USEFUL_ANSWER]
+    full = [each.model for each in lowered if each.max_tokens < USEFUL_ANSWER]
+    models = {
+        each.entry.id
+        for each in (gateway.routing.names() if full else ())
+        if allows(key, gateway.routing.resolve(each.name))
+    }
     return KeyView(
         name=key.name,
         **rules,
         made_here=not gateway.keys.is_configured(key.name),
         bounds=await _list_quotas(gateway, find_quotas(key)),
-        lowered=list(find_lowered_limits(key, gateway.routing, group)[:_LOWERED]),
+        lowered=useful[:_LOWERED],
+        without_room=full[:_LOWERED],
+        has_room=not full or bool(models - set(full)),
     )
 
 

@@ -22,6 +22,10 @@ LONGEST_MODEL = 512
 _KNOWN = 4096  # cached names; bounded, because clients can invent names
 
 
+class ModelWithoutKey(UnknownModel):
+    """The model is known, and there is no key for its provider."""
+
+
 class ResolvedRoute(Struct, frozen=True):
     """The models for a name (without level), best first; ``route`` None: pondero's own name."""
 
@@ -153,7 +157,7 @@ class Routing:
             f"{name!r} is a model of {provider.label}, which has no key here; set {keys} where the "
             f"gateway runs, or keep one there with 'pondero keys set {provider.name}'"
         )
-        raise UnknownModel(message)
+        raise ModelWithoutKey(message)
 
     @cached_property
     def _names(self) -> tuple[ServedRoute, ...]:

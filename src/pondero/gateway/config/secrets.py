@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from ... import catalog, store
+from ... import catalog, exchange, store, transport
 from ...errors import MissingKey, UnknownModel
 from .model import HASH, REFERENCES, GatewayConfig, GatewayKey, ProviderOverride, ServerConfig
 
@@ -102,6 +102,21 @@ def find_provider_url(
     own = find_override(config, provider, deployment)
     given = {provider.name: own.url} if own.url else {}
     return store.resolve_url(provider, given, needed=needed)
+
+
+def check_credentials(
+    config: GatewayConfig, provider: catalog.Provider, *, deployment: str = ""
+) -> None:
+    """Raise MissingKey or MissingExtra if no request to a provider or deployment could be sent."""
+    key = find_provider_key(config, provider, deployment=deployment)
+    url = find_provider_url(config, provider, deployment=deployment)
+    check_signature(provider, url, key)
+
+
+def check_signature(provider: catalog.Provider, url: str, key: str | None) -> None:
+    """Raise MissingKey or MissingExtra if requests to be signed lack something; may take long."""
+    if key is None and provider.auth == "aws":
+        transport.check_signing(exchange.make_signing(provider, url))
 
 
 class AddressBook:

@@ -17,7 +17,7 @@ from ...catalog import Lookup, ModelEntry, parse_toml
 from ...errors import UnknownModel
 from ..config.model import GatewayConfig, GatewayKey, GatewayRoute, ServerConfig
 from ..config.reader import default_config
-from ..config.routing import Routing
+from ..config.routing import ModelWithoutKey, ResolvedRoute, Routing
 from ..config.secrets import hash_key
 from ..requests.model_list import answer_model_list
 
@@ -76,6 +76,19 @@ def load_clients() -> Mapping[str, LaunchClient]:
     return {row.name: row for row in rows}
 
 
+def _resolve(model: str, config: GatewayConfig, lookup: Lookup, *, offline: bool) -> ResolvedRoute:
+    """Return the models of a route, else of pondero's own names; raises UnknownModel."""
+    try:
+        return Routing(config, lookup).resolve(model)
+    except UnknownModel:
+        pass
+    try:
+        return Routing(default_config(config, lookup, offline=offline), lookup).resolve(model)
+    except ModelWithoutKey as error:
+        error.add_note("launch --offline needs no network and no key")
+        raise
+
+
 def private_config(
     config: GatewayConfig,
     client: LaunchClient,
@@ -107,10 +120,7 @@ def private_config(
     )
     if model is None:
         return config, None
-    try:
-        resolved = Routing(config, lookup).resolve(model)
-    except UnknownModel:
-        resolved = Routing(default_config(config, lookup, offline=offline), lookup).resolve(model)
+    resolved = _resolve(model, config, lookup, offline=offline)
     entry = resolved.entries[0]
     usual = resolved.route or GatewayRoute("*", (entry.id,))
     name = _ODD.sub("-", entry.model)

@@ -4,7 +4,9 @@ import logging
 import os
 import sys
 from collections import deque
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -14,12 +16,13 @@ import msgspec
 from ...canon import Usage
 from ...store import SecretRedactor
 from .background_work import MOST, BackgroundWork
-from .receipt import Receipt, redact_receipt
+from .receipt import LONGEST_REASON, Receipt, redact_receipt
 
 LOG = logging.getLogger("pondero.gateway")
-_ENCODER = msgspec.json.Encoder(decimal_format="string")
-_LEFT_OUT = frozenset(("at", "provider", "usage", "trace"))
+_ENCODER = msgspec.json.Encoder()
 _LONGEST = 200
+_REMEMBERED = 1_024  # requests with the same texts
+_EMPTY = ("", ())
 _PATIENCE = 1.0  # seconds for the last lines when the process ends
 
 
@@ -110,35 +113,75 @@ def _find_rest(data: bytes, wrote: int) -> bytes:
 
 def format_line(receipt: Receipt) -> str:
     """Return a request as one line; unknown fields are omitted."""
-    at = datetime.fromtimestamp(receipt.at, UTC).isoformat(timespec="milliseconds")
-    made: dict[str, Any] = {"time": at}
-    for name, value in zip(_SHOWN, _get_shown(receipt), strict=True):
-        if value is None or (type(value) in _EMPTY and not value):
-            continue
-        made[name] = _plain(value) if type(value) in _LIMITED else value
-    if receipt.answered_by is not None:
-        made["model"] = _plain(receipt.answered_by)
-    if tokens := _count_known(receipt.usage):
-        made["tokens"] = tokens
-    return _ENCODER.encode(made).decode()
+    begins, goes_on, ends = _encode_shared(_get_shared(receipt))
+    first, seconds, first_try, last_try, first_answer = [
+        "" if value is None else f',"{name}":{value:.4f}'
+        for name, value in zip(_NUMBERS, _get_numbers(receipt), strict=True)
+    ]
+    cost = "" if receipt.cost is None else f',"cost":"{receipt.cost}"'
+    return (
+        f'{{"time":"{_format_time(receipt.at)}","id":"{receipt.id}"{begins}'
+        f"{first}{seconds}{cost}{goes_on}"
+        f"{first_try}{last_try}{first_answer}{ends}{_format_counts(receipt.usage)}}}"
+    )
 
 
-_SHOWN = tuple(name for name in Receipt.__struct_fields__ if name not in _LEFT_OUT)
-_get_shown = attrgetter(*_SHOWN)
-_EMPTY = frozenset((str, tuple))  # which are omitted if there is nothing in them
-_LIMITED = frozenset((str, float))
+# What many requests have in common, in the order of a line; between the groups are its numbers.
+_GROUPS = (
+    (
+        *("key", "front", "said", "answered_by", "road", "asked", "sent", "why", "adjustments"),
+        *("status", "end", "finish", "verdict", "reason", "estimated", "tries", "stream"),
+    ),
+    ("offline", "purpose", "route"),
+    ("endpoint", "units", "deployment", "group"),
+)
+# The admin API and its CSV have these names.
+_NAMES = {
+    "answered_by": "model",
+    "front": "client_api",
+    "said": "requested_model",
+    "road": "path",
+}
+_NUMBERS = ("first", "seconds", "first_try", "last_try", "first_answer")
+_get_numbers = attrgetter(*_NUMBERS)
+_get_shared = attrgetter(*(name for names in _GROUPS for name in names))
 _COUNTS = Usage.__struct_fields__
 _get_counts = attrgetter(*_COUNTS)
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, float):
-        return round(value, 4)
-    if isinstance(value, str) and (len(value) > _LONGEST or not value.isascii()):
-        return value[:_LONGEST].encode("utf-8", "replace").decode()
+@lru_cache(maxsize=_REMEMBERED)
+def _encode_shared(values: tuple[Any, ...]) -> tuple[str, ...]:
+    """Return each group as the inside of an object after a comma."""
+    rest = iter(values)
+    return tuple(_encode_group(names, rest) for names in _GROUPS)
+
+
+def _encode_group(names: tuple[str, ...], values: Iterator[Any]) -> str:
+    known = {
+        _NAMES.get(name, name): _shorten(value, LONGEST_REASON if name == "reason" else _LONGEST)
+        for name, value in zip(names, values, strict=False)  # the next group has the rest
+        if value is not None and value not in _EMPTY
+    }
+    return f",{_ENCODER.encode(known).decode()[1:-1]}" if known else ""
+
+
+def _shorten(value: Any, longest: int) -> Any:
+    if isinstance(value, str) and (len(value) > longest or not value.isascii()):
+        return value[:longest].encode("utf-8", "replace").decode()
     return value
 
 
-def _count_known(usage: Usage) -> dict[str, int]:
+def _format_time(at: float) -> str:
+    second, microseconds = divmod(round(at * 1_000_000), 1_000_000)
+    return f"{_format_second(second)}.{microseconds // 1000:03}+00:00"
+
+
+@lru_cache(maxsize=2)
+def _format_second(second: int) -> str:
+    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+
+
+def _format_counts(usage: Usage) -> str:
     counts = zip(_COUNTS, _get_counts(usage), strict=True)
-    return {name: count for name, count in counts if count is not None}
+    known = ",".join([f'"{name}":{count}' for name, count in counts if count is not None])
+    return f',"tokens":{{{known}}}' if known else ""

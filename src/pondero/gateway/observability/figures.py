@@ -16,6 +16,7 @@ from ...errors import StoreError
 from ..levels.level_rules import RULE
 from .ledger import round_dollars
 from .ledger_database import LedgerDatabase
+from .receipt import read_sent
 from .request_filter import Clause, RequestFilter, make_clause
 from .request_pages import find_ids
 from .request_row import level_bucket
@@ -452,7 +453,8 @@ def _load_rule_hits(rows: Rows) -> list[RuleHit]:
 
 def _make_rule_hit(columns: Sequence[Any]) -> RuleHit:
     why, key, said, asked, sent, times, last = columns
-    return RuleHit(why=why, key=key, said=said, asked=asked, sent=sent, times=times, last=last)
+    level = read_sent(sent)
+    return RuleHit(why=why, key=key, said=said, asked=asked, sent=level, times=times, last=last)
 
 
 def _count_adjustments(rows: Rows) -> dict[str, int]:

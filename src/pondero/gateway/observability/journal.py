@@ -21,27 +21,39 @@ LOG = logging.getLogger("pondero.gateway")
 
 ENDING = ".jsonl"
 _CHUNK = 1024 * 1024  # bytes
+_REMEMBERED = 10_000  # records of a file; with more, it is read
 _TRIES = 3
 _BINARY = getattr(os, "O_BINARY", 0)
 
 
 class JournalFile:
-    """A file of lines. ``size``: its bytes; ``done``: those whose lines the ledger has."""
+    """A file of lines. ``size``: its bytes; ``done``: those whose lines the ledger has.
+
+    ``records``: what its lines say, so that it need not be read; None if it must be.
+    """
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self.path = path
         self.size: int = os.fstat(descriptor).st_size
         self.done: int = 0
+        self.records: list[object] | None = None if self.size else []
         self._descriptor = descriptor
 
-    def append(self, line: bytes) -> bool:
-        """Append a line; return False if it did not fit."""
+    def append(self, line: bytes, record: object = None) -> bool:
+        """Append a line; return False if it did not fit.
+
+        ``record``: what it says, unless the ledger has no use for it.
+        """
         try:
             wrote = os.write(self._descriptor, line)
         except OSError:
             return False
         if wrote == len(line):
             self.size += wrote
+            if record is not None and self.records is not None:
+                self.records.append(record)
+                if len(self.records) > _REMEMBERED:
+                    self.records = None
             return True
         os.ftruncate(self._descriptor, self.size)  # the disk is full: no half lines
         return False
@@ -67,6 +79,7 @@ class JournalFile:
         """Remove all lines."""
         os.ftruncate(self._descriptor, 0)
         self.size = self.done = 0
+        self.records = []
 
     def close(self, *, delete: bool) -> None:
         """Close it; the lock ends with it."""
@@ -104,10 +117,10 @@ class Journal:
         except OSError as error:
             LOG.debug("no journal in %s: %s", self._folder, error)
 
-    def append(self, line: bytes) -> None:
-        """Save a line that ends with a newline."""
+    def append(self, line: bytes, record: object = None) -> None:
+        """Save a line that ends with a newline; see ``JournalFile.append``."""
         with self._lock:
-            if self._files and self._files[0].append(line):
+            if self._files and self._files[0].append(line, record):
                 self._full = False
             else:
                 self._hold([line])
@@ -132,6 +145,7 @@ class Journal:
         with self._lock:
             saved = 0
             while self._files and saved < len(lines) and self._files[0].append(lines[saved]):
+                self._files[0].records = None  # what these lines say is on disk alone
                 saved += 1
             newer, self._held = self._held, deque(lines[saved:])
             self._hold(newer)

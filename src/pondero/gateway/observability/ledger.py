@@ -7,7 +7,11 @@ whatever happens to this process. Rows have ids, so writing one twice is harmles
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from functools import lru_cache
+from itertools import compress, repeat
+from operator import is_not
 from pathlib import Path
+from threading import Event
 from time import monotonic, time
 from typing import Any
 
@@ -18,9 +22,9 @@ from ...errors import StoreError
 from ...store import SecretRedactor, UsageTotal, data_folder, price_usage
 from .audit_log import AuditEntry, log_entry, write_entries
 from .background_work import BackgroundWork
-from .journal import Journal
+from .journal import Journal, JournalFile
 from .ledger_database import FILE, LedgerDatabase, ledger_database
-from .receipt import KILLED, NO_LEVEL, Observer, Receipt, redact_receipt
+from .receipt import KILLED, LONGEST_REASON, NO_LEVELS, Observer, Receipt, redact_receipt
 
 LOG = logging.getLogger("pondero.gateway")
 
@@ -41,13 +45,23 @@ COLUMNS = (
     *("first_try", "last_try", "first_answer", "endpoint", "units", "deployment", "key_group"),
 )
 """The columns of a row, in the order of ``make_rows``."""
-_INSERT = (
-    f"INSERT INTO pondero_receipts ({', '.join(COLUMNS)}) "  # noqa: S608 - all of it is ours
-    f"VALUES ({', '.join('?' for _ in COLUMNS)}) ON CONFLICT (id) DO UPDATE SET "
-    + ", ".join(f"{name} = excluded.{name}" for name in COLUMNS[1:])
-    # Two files of a killed process may be brought in at once: the end of a request wins.
-    + f" WHERE substr(pondero_receipts.reason, 1, {len(KILLED)}) = '{KILLED}'"
-)
+
+
+@lru_cache(maxsize=64)
+def _write_insert(has: tuple[bool, ...]) -> str:
+    """Return the statement for rows that have only these of the columns; the others are NULL."""
+    columns = list(compress(COLUMNS, has))
+    return (
+        f"INSERT INTO pondero_receipts ({', '.join(columns)}) "  # noqa: S608 - all of it is ours
+        f"VALUES ({', '.join('?' for _ in columns)}) ON CONFLICT (id) DO UPDATE SET "
+        + ", ".join(f"{name} = excluded.{name}" for name in COLUMNS[1:])
+        # Two files of a killed process may be brought in at once: the end of a request wins.
+        + f" WHERE substr(pondero_receipts.reason, 1, {len(KILLED)}) = '{KILLED}'"
+    )
+
+
+_INSERT = _write_insert((True,) * len(COLUMNS))
+_ALIKE = 64  # rows with the same columns that are worth a transaction of their own
 _BEGUN = b"?"  # the first byte of a line about a request that has only begun
 _AUDIT = b"!"  # the first byte of a line of the audit log
 _BILLIONTHS = 1_000_000_000
@@ -72,6 +86,8 @@ class Ledger:
         self._rows = _ROWS
         self._begun: dict[str, bytes] = {}
         self.notice_killed: Observer | None = None
+        self.recovered: Event = Event()
+        """Set when records that earlier processes left behind are in the database."""
         self._work = BackgroundWork("the ledger", self._write)
 
     @property
@@ -95,11 +111,12 @@ class Ledger:
         self._begun.pop(receipt.id, None)
         # Only what went wrong can quote a secret that was learned in the last half second.
         redactor = self._redactor if receipt.end == "done" else SecretRedactor()
-        self._journal.append(b"%b\n" % encode_json(redact_receipt(receipt, redactor)))
+        clean = redact_receipt(receipt, redactor)
+        self._journal.append(b"%b\n" % encode_json(clean), clean)
 
     def note_audit(self, entry: AuditEntry) -> None:
         """Save an entry of the audit log on disk, from where it is written later."""
-        self._journal.append(_AUDIT + encode_json(entry) + b"\n")
+        self._journal.append(_AUDIT + encode_json(entry) + b"\n", entry)
 
     def close(self) -> None:
         """Write what can be written in time; the rest is on disk, for the next process."""
@@ -119,10 +136,9 @@ class Ledger:
             self._bring_in()
             while (file := self._journal.find_full()) is not None:
                 few = file.size < _MANY
-                ended = 0
-                for lines in file.chunks():
-                    ended += len(self._insert(lines))
-                self._journal.save(list(self._begun.values()))  # in the other file
+                ended = self._insert_file(file)
+                for line in list(self._begun.values()):
+                    self._journal.append(line)  # to the other file
                 file.clear()
                 if not ended:
                     break  # the other file has no more than this one
@@ -149,21 +165,33 @@ class Ledger:
             self._journal.save(lines)
             raise
 
-    def _insert(self, lines: Iterable[bytes]) -> list[str]:
-        """Write the requests that ended and return their ids.
+    def _insert_file(self, file: JournalFile) -> int:
+        """Write what is in a file of this process; return how many requests ended."""
+        if file.records is None:
+            return sum(len(self._insert(lines)) for lines in file.chunks())
+        write_entries(self.database, (r for r in file.records if isinstance(r, AuditEntry)))
+        ended = [record for record in file.records if isinstance(record, Receipt)]
+        self._insert_ended(ended)
+        return len(ended)
 
-        After a failure it writes a few at first, for the deadline.
-        """
+    def _insert(self, lines: Iterable[bytes]) -> list[str]:
+        """Write the requests that ended and return their ids."""
         lines = list(lines)
         write_entries(self.database, _parse_entries(lines))
         ended = (_parse(line) for line in lines if not line.startswith((_BEGUN, _AUDIT)))
         receipts = [receipt for receipt in ended if receipt is not None]
-        ids = [receipt.id for receipt in receipts]
-        while receipts:
-            self.database.write(_INSERT, make_rows(receipts[: self._rows]))
-            del receipts[: self._rows]
+        self._insert_ended(receipts)
+        return [receipt.id for receipt in receipts]
+
+    def _insert_ended(self, receipts: Sequence[Receipt]) -> None:
+        """Write receipts; after a failure it writes a few at first, for the deadline."""
+        wrote = 0
+        while wrote < len(receipts):
+            some = receipts[wrote : wrote + self._rows]
+            for sql, rows in _group_rows(make_rows(some)):
+                self.database.write(sql, rows)
+            wrote += len(some)
             self._rows = min(2 * self._rows, _ROWS)
-        return ids
 
     def _bring_in(self) -> None:
         """Write records that processes left behind, however they ended."""
@@ -187,6 +215,7 @@ class Ledger:
             for file in files:
                 file.close(delete=whole)
         self._look = monotonic() + REST
+        self.recovered.set()
 
     def _insert_killed(self, killed: Mapping[str, Receipt]) -> None:
         """Write the requests that killed processes had begun; a row of their end replaces these."""
@@ -256,6 +285,24 @@ def make_rows(receipts: Iterable[Receipt]) -> list[tuple[Any, ...]]:
     return [_row(receipt, redactor) for receipt in receipts]
 
 
+def _group_rows(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
+    """Yield rows by the columns that they have, and the statement that writes them.
+
+    Python's SQLite takes longer for a None than for a text.
+    """
+    groups: dict[tuple[bool, ...], list[tuple[Any, ...]]] = {}
+    for row in rows:
+        groups.setdefault(tuple(map(is_not, row, repeat(None))), []).append(row)
+    few: list[tuple[Any, ...]] = []
+    for has, group in groups.items():
+        if len(group) < _ALIKE:
+            few += group
+        else:
+            yield _write_insert(has), [tuple(compress(row, has)) for row in group]
+    if few:
+        yield _INSERT, few
+
+
 def _row(receipt: Receipt, redactor: SecretRedactor) -> tuple[Any, ...]:
     usage = receipt.usage
     counts = (usage.input, usage.cache_read, usage.cache_write, usage.output, usage.thinking)
@@ -277,7 +324,7 @@ def _row(receipt: Receipt, redactor: SecretRedactor) -> tuple[Any, ...]:
         receipt.end,
         receipt.finish,
         receipt.verdict,
-        *(count if count is None or abs(count) <= _BIGGEST else None for count in counts),
+        *[count if count is None or abs(count) <= _BIGGEST else None for count in counts],
         None if receipt.cost is None else _billionths(receipt.cost),
         receipt.tries,
         int(receipt.stream),
@@ -285,7 +332,7 @@ def _row(receipt: Receipt, redactor: SecretRedactor) -> tuple[Any, ...]:
         receipt.seconds,
         int(receipt.offline),
         int(receipt.estimated),
-        None if receipt.reason is None else _text(receipt.reason, redactor),
+        None if receipt.reason is None else _text(receipt.reason, redactor, LONGEST_REASON),
         receipt.purpose,
         receipt.route,
         receipt.first_try,
@@ -303,10 +350,11 @@ def _billionths(cost: Decimal) -> int:
     return min(int((cost * _BILLIONTHS).to_integral_value()), _BIGGEST)
 
 
-def _text(value: str, redactor: SecretRedactor) -> str:
+def _text(value: str, redactor: SecretRedactor, longest: int = _LONGEST) -> str:
     """Return a text that PostgreSQL and UTF-8 accept, without secrets."""
-    whole = value.encode("utf-8", "replace").decode().replace("\0", "")
-    return redactor.text(whole)[:_LONGEST]
+    if not value.isascii() or "\0" in value:
+        value = value.encode("utf-8", "replace").decode().replace("\0", "")
+    return redactor.text(value)[:longest]
 
 
 def load_usage(ledger: str, *, days: float | None = None) -> list[UsageTotal]:
@@ -344,7 +392,7 @@ def _make_total(row: Sequence[Any]) -> UsageTotal:
     read, cached, thought, wrote = (None if count is None else int(count) for count in counts)
     return UsageTotal(
         model=model,
-        level=None if level == NO_LEVEL else level,
+        level=None if level in NO_LEVELS else level,
         turns=requests,
         replies=requests,
         input=read,

@@ -104,10 +104,20 @@ def make_id(now: float) -> str:
 _latest = [0]  # milliseconds
 
 
-NO_LEVEL = "None"
+def read_sent(sent: str | None) -> str | None:
+    """Return the level sent of a row, also of one that an earlier version wrote."""
+    return NO_LEVEL if sent in NO_LEVELS else sent
+
+
+NO_LEVEL = "nothing"
 """What a record has as the level sent if the plan has none."""
+NO_LEVELS = (NO_LEVEL, "None")
+"""The same, also in rows that an earlier version wrote."""
 KILLED = "the worker was killed"
 """The reason in the record of a request that its worker did not end."""
+
+LONGEST_REASON = 400
+"""Characters of a reason that records keep: the longest of the gateway's own sentences fit."""
 
 Observer = Callable[[Receipt], None]
 """Called with every receipt; must not block."""

@@ -13,7 +13,7 @@ from msgspec.structs import asdict
 
 from ...errors import BadParameter
 from ...thinking import LEVELS
-from .receipt import NO_LEVEL
+from .receipt import NO_LEVELS
 from .request_row import RequestRow
 
 ENDS = ("done", "refused", "failed", "left")
@@ -69,14 +69,14 @@ def _level_clause(level: str) -> Clause:
     if level == TOKENS:
         return Clause(f"substr(sent, 1, 1) IN ({_marks(_DIGITS)})", _DIGITS)
     if level == UNSET:
-        return Clause("(sent IS NULL OR sent = ?)", (NO_LEVEL,))
+        return Clause(f"(sent IS NULL OR sent IN ({_marks(NO_LEVELS)}))", NO_LEVELS)
     return Clause("sent = ?", (level,))
 
 
 def _matches_level(row: RequestRow, level: str) -> bool:
     if level == TOKENS:
         return (row.sent or "").startswith(_DIGITS)
-    return row.sent in (None, NO_LEVEL) if level == UNSET else row.sent == level
+    return row.sent in (None, *NO_LEVELS) if level == UNSET else row.sent == level
 
 
 def _model_clause(model: str) -> Clause:

@@ -77,6 +77,7 @@ class RequestRecord:
         self._facts.setdefault("first_try", self._facts["last_try"])
         if self._gateway.save_begun is not None:
             killed = {**self._facts, "status": 500, "end": "failed", "reason": KILLED}
+            killed["offline"] = not self._gateway.transport.needs_key
             self._gateway.save_begun(self._make_receipt(killed, self.meter.find_most()))
 
     def settle(self) -> Figures:

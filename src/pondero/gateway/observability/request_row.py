@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from ...thinking import FIGURES, LEVELS
 from .ledger import COLUMNS, make_rows, round_dollars
-from .receipt import Receipt
+from .receipt import Receipt, read_sent
 
 
 class RequestRow(Struct, frozen=True, kw_only=True):
@@ -70,6 +70,7 @@ def make_request_row(columns: Iterable[Any]) -> RequestRow:
     found = dict(zip(COLUMNS, columns, strict=True))
     provider, model = found.pop("provider"), found.pop("model")
     del found["minute"]
+    found["sent"] = read_sent(found["sent"])
     for name in ("stream", "offline", "estimated"):
         found[name] = bool(found[name])
     return RequestRow(

@@ -37,7 +37,7 @@ from .output_bound import (
     find_output_bound,
 )
 from .prompt_bound import describe_unseen, find_prompt_bound
-from .quota import BILLION, Quota, QuotaUse, Unit, find_window
+from .quota import BILLION, Quota, QuotaUse, Unit, find_window, format_spend
 from .usage_counter import QuotaShortfall, UnreadAnswers
 from .usage_meter import Figures, MeasuredPrompt
 
@@ -354,10 +354,31 @@ def _reject_short(gateway: GatewayContext, need: _Need, quota: Quota, room: int)
     full = QuotaShortfall(quota, quota.most - room, amount, _wait(gateway, quota))
     if amount <= quota.most:  # else this request alone is too large
         gateway.spent[quota.name] = gateway.now()
-    if quota.unit == "thinking_tokens":
-        return make_quota_error(full, gateway.now())
-    cures = describe_tools(need.routed), describe_unseen(need.routed)
-    return make_quota_error(full, gateway.now(), "; ".join(filter(None, cures)))
+    unseen = describe_unseen(need.routed) if quota.unit != "thinking_tokens" else None
+    prompt = _find_prompt_amount(need, quota.unit)
+    if prompt > quota.most:
+        return _reject_prompt(full, prompt, unseen or "")
+    tools = describe_tools(need.routed) if quota.unit != "thinking_tokens" else None
+    cure = "; ".join(filter(None, (tools, unseen)))
+    return make_quota_error(full, gateway.now(), cure, need="a short answer to this request needs")
+
+
+def _find_prompt_amount(need: _Need, unit: Unit) -> int:
+    """Return the most that the prompt takes, without any answer to it."""
+    prompts = list(zip(need.routed.resolved.entries, need.prompts, strict=True))
+    if unit == "money":
+        return max(_price_in_billionths(entry, prompt, 0) for entry, prompt in prompts)
+    return max(prompt for _, prompt in prompts) if unit == "tokens" else 0
+
+
+def _reject_prompt(full: QuotaShortfall, amount: int, cure: str) -> ServiceError:
+    """Return the error for a prompt that a whole budget does not cover: no answer is too long."""
+    quota, wait = full.bound, ceil(full.wait)
+    message = (
+        f"{_describe_quota(quota)}, and the prompt alone needs "
+        f"{_format_amount(quota.unit, amount)}; {cure or 'shorten it, or raise the budget'}"
+    )
+    return QuotaSpent(message, status=429, retry_after=wait)
 
 
 def _find_useful(routed: RoutedRequest) -> int:
@@ -407,30 +428,36 @@ def _price_in_billionths(entry: ModelEntry, prompt: int, output: int) -> int:
     raise PermissionDenied(message, status=403)
 
 
-def make_quota_error(full: QuotaShortfall, now: float, cure: str = "") -> ServiceError:
-    """Return the error for a request that a quota has no room for."""
+def make_quota_error(
+    full: QuotaShortfall, now: float, cure: str = "", *, need: str = "this request may take"
+) -> ServiceError:
+    """Return the error for a request that a quota has no room for; ``need``: what the amount is."""
     quota, wait = full.bound, ceil(full.wait)
-    most = f"{_format_amount(quota.unit, quota.most)} per {quota.per}"
+    may_take = _describe_quota(quota)
     amount = _format_amount(quota.unit, full.amount)
     if quota.rolling:
-        message = f"{quota.holder} may take {most}; there is room again in {wait} s"
+        message = f"{may_take}; there is room again in {wait} s"
         return RateLimited(message, status=429, retry_after=wait)
     if full.amount > quota.most:
         message = (
-            f"{quota.holder} may take {most}, and this request alone may take {amount}; "
+            f"{may_take}, and this request alone may take {amount}; "
             f"{cure or 'ask for fewer max_tokens, or a lower level'}"
         )
     else:
         restart = datetime.fromtimestamp(now, UTC) + timedelta(seconds=wait)
+        left = _format_amount(quota.unit, max(0, quota.most - full.taken))
         message = (
-            f"{quota.holder} may take {most}: {_format_amount(quota.unit, full.taken)} are taken, "
-            f"and this request may take {amount}; the budget begins again at "
-            f"{restart:%Y-%m-%d %H:%M} UTC{cure and '; ' + cure}"
+            f"{may_take} and has {left} left; {need} {amount}; the budget "
+            f"begins again at {restart:%Y-%m-%d %H:%M} UTC{cure and '; ' + cure}"
         )
     return QuotaSpent(message, status=429, retry_after=wait)
 
 
+def _describe_quota(quota: Quota) -> str:
+    return f"{quota.holder} may take {_format_amount(quota.unit, quota.most)} per {quota.per}"
+
+
 def _format_amount(unit: Unit, amount: int) -> str:
     if unit == "money":
-        return f"${amount / BILLION:,.2f}"
+        return format_spend(amount)
     return f"{amount:,} {_WORDS[unit]}"

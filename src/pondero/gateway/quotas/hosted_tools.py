@@ -28,6 +28,7 @@ _RUNS = "web_search", "code_execution"  # kinds that are translated to the tool 
 _BY_VALUE = ("tool", "definition")
 _OFFERS = (b'"tools"', b'"definition"')  # marks of tools inside of a conversation
 _DATE = re.compile(r"_\d{8}$")
+_LONGEST = 2**53  # tokens, more than any prompt has
 _SUMMARY_FROM = 150_000  # tokens at which a compaction begins, unless a request says (SDK 2.8.0)
 
 
@@ -191,6 +192,12 @@ def find_added(routed: RoutedRequest, entry: ModelEntry, prompt: int) -> Sequenc
     if _may_summarize(routed, entry, rules, longest):
         added.append(AddedTokens(entry, longest, entry.capability.max_output or UNKNOWN_OUTPUT))
     return added
+
+
+def adds_nothing(routed: RoutedRequest, entry: ModelEntry) -> bool:
+    """Return whether a service adds nothing to a prompt, however long that is."""
+    tools, rules = find_hosted(routed, entry), _rules_of(entry)
+    return not tools and not _may_summarize(routed, entry, rules, _LONGEST)
 
 
 def _count_windows(entry: ModelEntry, rules: HostedTools) -> int:

@@ -1,8 +1,7 @@
 """The most that a model may write for a request, and what in the request decides it."""
 
 from collections.abc import Iterator
-from functools import lru_cache
-from typing import cast
+from functools import lru_cache, partial
 
 from msgspec import Struct
 
@@ -31,11 +30,9 @@ def find_output_bound(routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> O
     if routed.framed is None:
         return _find_output_bound(routed, entry, plan)
     # No text of a question says how much may be written: what decides it is in the frame.
-    frame = routed.framed.frame
     needs = (routed.request.max_tokens, routed.tool_uses, routed.stored_level, entry, plan)
-    if frame.bound[0] != needs:
-        frame.bound = (needs, _find_output_bound(routed, entry, plan))
-    return cast("OutputBound", frame.bound[1])
+    find = partial(_find_output_bound, routed, entry, plan)
+    return routed.framed.frame.find_fact("output", needs, find)
 
 
 def _find_output_bound(routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> OutputBound:

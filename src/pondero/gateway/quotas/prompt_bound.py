@@ -10,10 +10,17 @@ from msgspec import Struct
 from ...canon import Blob, Json, Message, Part, Text, ToolResult
 from ...catalog import ModelEntry
 from ...dialects import get_dialect, may_escape_names
-from ...exchange import CHARACTERS, TextSize, estimate_json, measure_frame, sum_most
+from ...exchange import (
+    CHARACTERS,
+    TextSize,
+    estimate_characters,
+    measure_frame,
+    sum_most,
+)
 from ...framing import parse_json_or_none
 from ..requests.routed_request import RoutedRequest, address_history, is_at_home
 from ..state.conversation_memo import find_last_answer
+from .body_size import measure_body
 from .hosted_tools import find_context
 from .media_bound import measure_media
 
@@ -29,13 +36,12 @@ def find_prompt_bound(routed: RoutedRequest, entry: ModelEntry) -> int:
     estimated, media = sum_most(size.text), size.media
     stored = _find_stored(routed, entry)
     if entry.provider.dialect == routed.call.client_dialect:
-        body = routed.call.http.body
         if routed.stored.homes is not None and is_at_home(routed, entry):
             # The request has its past here, the body has not: what is stored counts once.
-            estimated = max(estimated, estimate_json(parse_json_or_none(body)) + (stored or 0))
+            estimated = max(estimated, _estimate_texts(routed) + (stored or 0))
             stored = None if stored is None else 0
         else:
-            estimated = max(estimated, _estimate_body(body, estimated))
+            estimated = max(estimated, _estimate_body(routed, estimated))
     if media is None or stored is None or size.has_address or _names_stored(routed, entry):
         return max(estimated, find_context(entry))
     if not media and not stored:
@@ -43,15 +49,36 @@ def find_prompt_bound(routed: RoutedRequest, entry: ModelEntry) -> int:
     return min(estimated + media + stored, max(estimated, find_context(entry)))
 
 
-def _estimate_body(body: bytes, known: int) -> int:
+def is_short_text(routed: RoutedRequest) -> bool:
+    """Return whether a request is one short text, and the service stores nothing for it."""
+    stored, messages = routed.stored, routed.request.messages
+    if stored.tokens != 0 or stored.sent_tokens != 0 or stored.homes is not None:
+        return False
+    if len(routed.call.http.body) > _SHORT_BODY or len(messages) != 1:
+        return False
+    parts = messages[0].parts
+    return len(parts) == 1 and type(parts[0]) is Text
+
+
+def find_frame(routed: RoutedRequest, entry: ModelEntry) -> TextSize | None:
+    """Return the size of a request without its messages; None if it names what is stored."""
+    return None if _names_stored(routed, entry) else measure_frame(routed.request)
+
+
+def _estimate_body(routed: RoutedRequest, known: int) -> int:
     """Return an estimate of all texts in a body that is longer than what is known of it.
 
     A service also reads fields that are none of the conversation (documents, predictions), and
     names in other spellings.
     """
-    if len(body) <= _SHORT_BODY or len(body) <= known * CHARACTERS:
+    size = len(routed.call.http.body)
+    if size <= _SHORT_BODY or size <= known * CHARACTERS:
         return 0
-    return estimate_json(parse_json_or_none(body))
+    return _estimate_texts(routed)
+
+
+def _estimate_texts(routed: RoutedRequest) -> int:
+    return estimate_characters(measure_body(routed.call.http.body, routed.memo))
 
 
 def describe_unseen(routed: RoutedRequest) -> str:

@@ -49,6 +49,15 @@ class Quota(Struct, frozen=True):
         force_setattr(self, "name", f"{kind}:{self.unit}:{self.per}:{self.holder}")
 
 
+def format_spend(billionths: int) -> str:
+    """Return an amount for a sentence; one below a dollar has the digits that tell two apart."""
+    dollars = billionths / BILLION
+    if dollars >= 1:
+        return f"${dollars:,.2f}"
+    whole, _, digits = f"{dollars:.4f}".partition(".")
+    return f"${whole}.{digits[:2]}{digits[2:].rstrip('0')}"
+
+
 class QuotaUse(Struct, frozen=True):
     """The amount of a quota that a request uses."""
 

@@ -1,21 +1,23 @@
 """Quotas in words, and the models whose longest answers a budget does not cover."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
 from ...canon import Usage
 from ...store import price_usage
-from ..config.model import GatewayGroup, GatewayKey
+from ..config.model import REFERENCES, GatewayConfig, GatewayGroup, GatewayKey
 from ..config.routing import Routing, allows
-from .quota import BILLION, Holder, Quota, find_quotas
+from ..config.secrets import read_reference
+from .quota import BILLION, Holder, Quota, find_quotas, format_spend
 
 _MILLION = 1_000_000
+_UNUSED: Mapping[str, int] = {}
 _WORDS = {"requests": "requests", "tokens": "tokens", "thinking_tokens": "thinking tokens"}
 
 
 class LoweredLimit(Struct, frozen=True, kw_only=True):
-    """A model whose answers get this output limit under an unused budget, unless they ask less."""
+    """A model whose answers get this output limit under a budget, unless they ask less."""
 
     model: str
     max_tokens: int
@@ -26,33 +28,63 @@ def describe_quotas(holder: Holder) -> str:
     return ", ".join(_describe(quota) for quota in find_quotas(holder))
 
 
+def find_forgotten(config: GatewayConfig) -> Sequence[str]:
+    """Return who has budgets that begin again with each start: no Redis and no ledger keeps them.
+
+    Raises MissingKey.
+    """
+    ledger = config.server.ledger
+    if ledger.startswith(REFERENCES):
+        ledger = read_reference(ledger)
+    if config.server.state != "memory" or ledger != "off":
+        return ()
+    holders: tuple[Holder, ...] = (*config.keys, *config.groups, *config.routes)
+    quotas = (quota for each in holders for quota in find_quotas(each) if not quota.rolling)
+    return tuple(dict.fromkeys(quota.holder for quota in quotas))
+
+
 def _describe(quota: Quota) -> str:
     if quota.unit == "money":
-        return f"${quota.most / BILLION:,.2f} per {quota.per}"
+        return f"{format_spend(quota.most)} per {quota.per}"
     return f"{quota.most:,} {_WORDS[quota.unit]} per {quota.per}"
 
 
 def find_lowered_limits(
-    key: GatewayKey, routing: Routing, group: GatewayGroup | None = None
+    key: GatewayKey,
+    routing: Routing,
+    group: GatewayGroup | None = None,
+    taken: Mapping[str, int] = _UNUSED,
 ) -> Sequence[LoweredLimit]:
-    """Return the models of a key whose longest answers no budget of it or its group covers."""
-    budgets = [quota for quota in find_quotas(key, group) if not quota.rolling]
+    """Return the models of a key whose longest answers no budget of it or its group covers.
+
+    ``taken`` is what is used of each budget, by its name.
+    """
+    budgets = list_budgets(key, group)
     found: dict[str, LoweredLimit] = {}
     for served in routing.names() if budgets else ():
         entry = served.entry
         most = entry.capability.max_output
         if most is None or entry.id in found or not allows(key, routing.resolve(served.name)):
             continue
-        covered = [_find_covered(quota, entry.provider.name, entry.model) for quota in budgets]
+        covered = [
+            _find_covered(quota, taken.get(quota.name, 0), entry.provider.name, entry.model)
+            for quota in budgets
+        ]
         least = min((each for each in covered if each is not None), default=most)
         if least < most:
             found[entry.id] = LoweredLimit(model=entry.id, max_tokens=least)
     return sorted(found.values(), key=lambda each: each.max_tokens)
 
 
-def _find_covered(quota: Quota, provider: str, model: str) -> int | None:
-    """Return how many tokens a whole budget covers; None if it does not limit them."""
+def list_budgets(key: GatewayKey, group: GatewayGroup | None) -> list[Quota]:
+    """Return the budgets of a key and of its group."""
+    return [quota for quota in find_quotas(key, group) if not quota.rolling]
+
+
+def _find_covered(quota: Quota, taken: int, provider: str, model: str) -> int | None:
+    """Return how many tokens the rest of a budget covers; None if it does not limit them."""
+    left = max(0, quota.most - taken)
     if quota.unit != "money":
-        return quota.most if quota.unit == "tokens" else None
+        return left if quota.unit == "tokens" else None
     price = price_usage(provider, model, Usage(0, output=_MILLION))
-    return int(quota.most / BILLION / float(price) * _MILLION) if price else None
+    return int(left / BILLION / float(price) * _MILLION) if price else None

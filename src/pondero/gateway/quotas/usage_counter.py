@@ -119,6 +119,11 @@ class LocalUsageCounter:
             if span.since <= slot <= span.last or slots.has(slot):
                 slots.add(span, slot, each.amount - before)
 
+    def add_earlier(self, quota: Quota, at: int, amount: int) -> None:
+        """Count what another process used at a moment, in milliseconds since 1970."""
+        span = find_window(quota, self._clock())
+        self._slots[quota.name].add(span, find_window(quota, at).slot, amount)
+
     async def current_use(self, quotas: Sequence[Quota]) -> list[int]:
         """Return the current use of each quota."""
         return self.recent_use(quotas)

@@ -30,6 +30,7 @@ from ...exchange import AsyncResponse, AsyncTransport, Timeouts
 from ...store import price_usage
 from ...thinking import Plan
 from ..requests.routed_request import RoutedRequest
+from .framed_bound import find_framed_bound
 from .hosted_tools import AddedTokens, find_added, find_advisor
 from .output_bound import OutputBound, count_answers, find_background, find_output_bound
 from .prompt_bound import find_prompt_bound
@@ -111,6 +112,10 @@ class ServiceCall:
             if usage.input or usage.cache_read or usage.cache_write:  # no prompt has no tokens
                 return [(entry, usage), *beside], is_split or is_raised
             return self._with_added(replace(usage, input=self._prompt(), total=None)), True
+        if reply is None and self.so_far is None and self._measured is None:  # it has only begun
+            framed = find_framed_bound(self._routed, entry, self._plan)
+            if framed is not None:
+                return [(entry, framed)], True
         return self._with_added(self._find_most()), True
 
     def _raise_thinking(self, usage: Usage, extras: Json) -> tuple[Usage, bool]:

@@ -7,6 +7,7 @@ libraries go to the log, under the same id.
 import logging
 import re
 from collections.abc import Mapping
+from math import ceil
 
 import msgspec
 from msgspec.structs import replace
@@ -18,6 +19,7 @@ from ...errors import (
     AuthFailed,
     BillingFailed,
     ContextTooLong,
+    MissingExtra,
     MissingKey,
     NotFound,
     Overloaded,
@@ -38,6 +40,7 @@ from ...errors import (
     WireError,
 )
 from ...store import SecretRedactor, redact_secrets
+from ..observability.receipt import LONGEST_REASON
 from .request_id import name_request
 
 LOG = logging.getLogger("pondero.gateway")
@@ -64,6 +67,7 @@ _STATUSES: Mapping[type[Exception], int] = {
     TransportError: 502,
     WireError: 502,
     MissingKey: 503,
+    MissingExtra: 503,
     UnknownModel: 404,
     UnknownProvider: 404,
     UsageError: 400,
@@ -81,11 +85,11 @@ _SENTENCES: tuple[tuple[type[PonderoError], str], ...] = (
     (Truncated, "{} broke off its answer"),
     (WireError, "{} sent an answer that is not valid"),
     (MissingKey, "the gateway has no key for {}"),
+    (MissingExtra, "the gateway lacks a package that this request needs; its log says which"),
 )
 TOO_DEEP = "the JSON of this request is nested too deeply"
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+|\d{4,}")
 _QUOTED = re.compile(r"(['\"`]).*?\1", re.DOTALL)
-_LONGEST_REASON = 200
 _SAMPLE = "-"
 _AGAIN = ("retry-after", "retry-after-ms", "x-should-retry")
 
@@ -115,7 +119,8 @@ def write_error(
 def _pass_on(error: ServiceError, service: Service[Json]) -> HttpResponse:
     headers = {"content-type": "application/json"}
     status = error.status or 500
-    shape = service.error(status, "", code=None, retry_after=error.retry_after)
+    shape = service.error(status, "", code=_find_code(error), retry_after=error.retry_after)
+    shape = _advise_retry(shape, error)
     headers |= {name: value for name, value in shape.headers.items() if name in _AGAIN}
     return HttpResponse(status, headers, redact_bytes(error.body))
 
@@ -126,9 +131,27 @@ def _write(error: Exception, service: Service[Json], entry: ModelEntry | None) -
     if isinstance(error, ContextTooLong):
         return service.error(400, _describe_too_long(error, entry), code=TOO_LONG, retry_after=None)
     again = error.retry_after if isinstance(error, ServiceError) else None
-    code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), None)
-    status = find_status(error, service)
-    return service.error(status, _message(error, entry), code=code, retry_after=again)
+    status, code = find_status(error, service), _find_code(error)
+    response = service.error(status, _message(error, entry), code=code, retry_after=again)
+    return _advise_retry(response, error) if isinstance(error, ServiceError) else response
+
+
+def _find_code(error: Exception) -> str | None:
+    return next((code for kind, code in _CODES.items() if isinstance(error, kind)), None)
+
+
+def _advise_retry(response: HttpResponse, error: ServiceError) -> HttpResponse:
+    """Return the response with a wait in whole seconds, and without another try of spent quotas.
+
+    The SDKs of Anthropic and OpenAI try a 429 again unless ``x-should-retry`` says that they shall
+    not, also if there is no room for days.
+    """
+    more: dict[str, str] = {}
+    if error.retry_after is not None and "retry-after" in response.headers:
+        more["retry-after"] = str(ceil(error.retry_after))
+    if isinstance(error, QuotaSpent):
+        more["x-should-retry"] = "false"
+    return add_response_headers(response, more)
 
 
 def find_status(error: Exception, service: Service[Json]) -> int:
@@ -181,8 +204,8 @@ def read_reason(response: HttpResponse) -> str:
 
 
 def _shorten(text: str) -> str:
-    line = " ".join(text[: 4 * _LONGEST_REASON].split())
-    return line if len(line) <= _LONGEST_REASON else f"{line[: _LONGEST_REASON - 3]}..."
+    line = " ".join(text[: 4 * LONGEST_REASON].split())
+    return line if len(line) <= LONGEST_REASON else f"{line[: LONGEST_REASON - 3]}..."
 
 
 def add_response_headers(response: HttpResponse, more: Mapping[str, str]) -> HttpResponse:
@@ -237,7 +260,7 @@ def _is_unquotable(error: Exception) -> bool:
     """Return whether an error's words are a library's, a service's bytes, or name a file."""
     if isinstance(error, ServiceError):
         return bool(error.body) and not isinstance(_parse(error.body), dict | list)
-    return isinstance(error, TransportError | WireError | MissingKey)
+    return isinstance(error, TransportError | WireError | MissingKey | MissingExtra)
 
 
 def _redact_words(message: str) -> str:

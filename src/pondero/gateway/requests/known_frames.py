@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from operator import attrgetter, is_
 from time import time
+from typing import TypeVar, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -28,6 +29,8 @@ from .attempt import Attempt
 from .kept_items import StoredContent
 from .routed_request import ClientRequest, RoutedRequest, resolve_names
 from .split_body import SHORT_BODY
+
+Fact = TypeVar("Fact")
 
 # Inside of a string of JSON, these bytes mean the text that they are.
 _PLAIN = re.compile(rb'[^"\\\x00-\x1f]+')
@@ -55,8 +58,8 @@ class KnownFrame(Struct, eq=False):
     purpose: RequestPurpose
     routed: RoutedRequest
     attempts: list["_KnownAttempt"]
-    bound: tuple[tuple[object, ...], object] = ((), None)
-    """What ``find_output_bound`` returned last, and for what."""
+    facts: dict[str, tuple[tuple[object, ...], object]] = {}
+    """What ``find_fact`` returned last under each name, and for what."""
 
     def find_text(self, body: bytes) -> bytes | None:
         """Return the text of the question in a body; None if that has another frame."""
@@ -68,6 +71,13 @@ class KnownFrame(Struct, eq=False):
     def write(self, text: bytes) -> bytes:
         """Return the body with another text."""
         return b"%b%b%b" % (self.before, text, self.after)
+
+    def find_fact(self, name: str, needs: tuple[object, ...], find: Callable[[], Fact]) -> Fact:
+        """Return what does not depend on the text; it is found again if its needs change."""
+        known = self.facts.get(name)
+        if known is None or known[0] != needs:
+            known = self.facts[name] = (needs, find())
+        return cast("Fact", known[1])
 
 
 class FramedText(Struct, frozen=True, eq=False):

@@ -2,6 +2,8 @@
 
 from asyncio import gather, timeout
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -10,10 +12,13 @@ from ...catalog import ModelEntry, Provider
 from ...dialects import NAMES, ModelEndpoints, Rejected, ServedModel, Service, get_dialect
 from ...errors import PonderoError, UsageError
 from ...exchange import Timeouts, auth_header
-from ...thinking import LEVELS
-from ..config.model import GatewayKey
+from ...exchange import plan as make_plan
+from ...store import resolve_auto
+from ...thinking import DEFAULT, LEVELS, UNSET, RequestParameters
+from ..config.model import GatewayKey, LevelRules
 from ..config.routing import Routing, ServedRoute, allows
 from ..config.secrets import is_self
+from ..levels.level_rules import RequestedLevel, apply_rules
 from ..server.context import GatewayContext
 from .errors import error_response, redact_bytes
 
@@ -79,7 +84,11 @@ def answer_model_list(
     service, models = next((pair for pair in matching if pair[0].own_headers & sent), matching[0])
     try:
         return models.write_any_list(
-            http, [_facts(each) for each in _list_served(models, http, routing, key, running)]
+            http,
+            [
+                _facts(each, _list_rules(each, routing, key))
+                for each in _list_served(models, http, routing, key, running)
+            ],
         )
     except Rejected as rejection:
         return replace(rejection.response, body=redact_bytes(rejection.response.body))
@@ -114,7 +123,14 @@ def _list_served(
     return (ServedRoute(name, resolved.entries[0]),)
 
 
-def _facts(served: ServedRoute) -> ServedModel:
+def _list_rules(
+    served: ServedRoute, routing: Routing, key: GatewayKey | None
+) -> tuple[LevelRules, ...]:
+    route = routing.resolve(served.name).route
+    return tuple(holder.thinking for holder in (route, key) if holder is not None)
+
+
+def _facts(served: ServedRoute, rules: Sequence[LevelRules]) -> ServedModel:
     entry = served.entry
     facts = entry.capability
     return ServedModel(
@@ -122,10 +138,22 @@ def _facts(served: ServedRoute) -> ServedModel:
         context=facts.context,
         max_output=facts.max_output,
         levels=_levels(entry),
-        default=facts.default if facts.default in LEVELS else None,
+        default=_find_default(entry, rules),
         media=facts.media,
         owner=entry.provider.name,
     )
+
+
+def _find_default(entry: ModelEntry, rules: Sequence[LevelRules]) -> str | None:
+    """Return the level without a wish: a client that asks for it must not undo the rules."""
+    default: str | None = entry.capability.default
+    with suppress(UsageError):  # such as a calibration that is gone; a request will report it
+        resolve = partial(resolve_auto, entry, policy=DEFAULT)
+        level = apply_rules(RequestedLevel(UNSET, "unset"), entry, rules, resolve=resolve)
+        if level.why is not None:
+            plan = make_plan(entry, level.intent, asked=RequestParameters(), policy=DEFAULT)
+            default = plan.level
+    return default if default in LEVELS else None
 
 
 def _levels(entry: ModelEntry) -> tuple[str, ...]:

@@ -91,6 +91,8 @@ def readdress_request(
     untied = _list_untied(written, sent, routed.service.depth)
     without = (_MODEL, *written.without, *untied)
     adjustments = (*written.plan.adjustments, *map(_note_untied, untied))
+    if routed.requested_level.intent.kind == "unset":
+        adjustments += _note_unread(written, sent)
     rewritten = written.rewritten
     if routed.is_limited:
         without += rules.models_at
@@ -195,6 +197,21 @@ def _list_untied(
 def _note_untied(path: tuple[str, ...]) -> Adjustment:
     why = "the service takes it only with the kind of thinking that the client asked for"
     return Adjustment("dropped_parameter", ".".join(path), "set", None, why)
+
+
+def _note_unread(written: _LevelEdit, sent: Mapping[str, Raw]) -> tuple[Adjustment, ...]:
+    """Return an adjustment for each field that may say a level, but none that we know."""
+    fields = {path[0]: sent[path[0]] for path in written.without if path[0] in sent}
+    if not fields:
+        return ()
+    said = {name: msgspec.json.decode(value) for name, value in fields.items()}
+    unread = [path for path in written.without if get_path(said, path) is not None]
+    why = "its value is no level that this gateway knows"
+    return tuple(
+        Adjustment("dropped_parameter", ".".join(path), "set", None, why)
+        for path in unread
+        if not any(path[: len(each)] == each for each in unread if len(each) < len(path))
+    )
 
 
 def _limit_turns(

@@ -59,6 +59,10 @@ class SplitBody(bytes):
         """Return whether a mark is in the body."""
         if not isinstance(mark, bytes) or not _is_mark(mark):
             return super().__contains__(mark)  # type: ignore[operator]
+        return self.has(mark)
+
+    def has(self, mark: Mark) -> bool:
+        """Return whether a mark is in the body; one without punctuation, as is what is found."""
         if self.rest.contains(mark):
             return True
         for text in self.known.values():  # noqa: SIM110 - it is asked dozens of times a request

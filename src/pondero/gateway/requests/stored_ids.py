@@ -247,7 +247,9 @@ def _read_home(record: bytes) -> StoredHome:
 def _describe_level(routed: RoutedRequest, exchange: Exchange) -> bytes:
     """Return the level with which a conversation ends, for the record; empty if it set none."""
     places, stored = routed.service.depth, routed.stored_level
-    word = find_last_level(exchange.http.body, places)
+    # A body of another API has no turns of this one.
+    is_own = exchange.dialect == routed.call.client_dialect
+    word = find_last_level(exchange.http.body, places) if is_own else None
     is_ours = word is not None and find_last_level(routed.call.http.body, places) is None
     if word is None and stored is not None:
         word, is_ours = stored.word, stored.is_ours

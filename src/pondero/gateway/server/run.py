@@ -21,6 +21,7 @@ from ...exchange import AsyncTransport
 from ...extras import install_hint
 from ...store import load_catalog
 from ..admin.command_audit import record_reload
+from ..config.changes import find_changes
 from ..config.checks import check_start
 from ..config.model import GatewayConfig
 from ..config.reader import reload_config
@@ -46,6 +47,7 @@ _YOUNG = 20_000  # objects
 _ONCE = 1.0  # second: signals within it are the same Ctrl-C
 FORCED = 3.5
 """Seconds after the drain when a process ends by force, whatever it waits for."""
+_SHOWN = 10  # parts of the configuration that a line of the log names
 _KILLED = 0.5  # second later, its parent kills a worker that is stopped or stuck
 
 
@@ -55,11 +57,12 @@ def run(
     transport: AsyncTransport | None = None,
     ready: Ready | None = None,
     observers: Sequence[Observer] = (),
-) -> None:
-    """Serve until a signal, which raises; ``ready`` is called with the address.
+) -> bool:
+    """Serve until a signal; return whether answers that were open have ended by themselves.
 
-    The process then ends within ``drain_seconds`` and five seconds, by force if need be: no record
-    is lost, because the ledger's journal has them.
+    ``ready`` is called with the address. A second Ctrl-C raises KeyboardInterrupt. The process then
+    ends within ``drain_seconds`` and five seconds, by force if need be: no record is lost, because
+    the ledger's journal has them.
     """
     _check_extra()
     check_start(config, Routing(config, load_catalog()), offline=_is_offline(transport))
@@ -71,13 +74,12 @@ def run(
         from ..observability.metrics import share_between_processes  # noqa: PLC0415 - an extra
 
         with share_between_processes():
-            _run_workers(config, bound, transport, observers)
-    else:
-        shutdown = _Shutdown(config.server.drain_seconds + FORCED)
-        _serve_process(config, bound, transport, observers, shutdown)
-        if shutdown.signal_number == signal.SIGTERM:
-            raise SystemExit(0)
+            return _run_workers(config, bound, transport, observers)
+    shutdown = _Shutdown(config.server.drain_seconds + FORCED)
+    _serve_process(config, bound, transport, observers, shutdown)
+    if shutdown.is_forced:
         raise KeyboardInterrupt
+    return shutdown.seconds < config.server.drain_seconds
 
 
 @contextmanager
@@ -148,12 +150,15 @@ def _serve_process(
 class _Shutdown:
     """Stops the server of this process after a signal; ``signal_number`` is the first.
 
+    ``is_forced``: another Ctrl-C ended open answers.
+
     It raises nothing, because Python swallows exceptions in some callbacks. uvicorn's handler would
     end the process before observers have written.
     """
 
     def __init__(self, patience: float | None = None) -> None:
         self.signal_number: int | None = None
+        self.is_forced: bool = False
         self._since = 0.0
         self._make_server: Any = None
         self._begun: SimpleQueue[None] = SimpleQueue()  # a signal may interrupt its own put
@@ -162,6 +167,11 @@ class _Shutdown:
         for name in END:
             signal.signal(name, self._handle)
         unblock_signals(END)
+
+    @property
+    def seconds(self) -> float:
+        """Return how long ago the first signal came."""
+        return monotonic() - self._since
 
     def attach(self, server: Any) -> None:
         """Stop this server at a signal, also one that has already come."""
@@ -177,7 +187,7 @@ class _Shutdown:
             self._make_server.should_exit = True
             # A terminal sends Ctrl-C to a worker and to its parent, which passes it on.
             if number == signal.SIGINT and monotonic() - self._since > _ONCE:
-                self._make_server.force_exit = True
+                self.is_forced = self._make_server.force_exit = True
 
     def _force(self, patience: float) -> None:
         """End the process some time after the signal, if it did not end by itself."""
@@ -194,7 +204,7 @@ def _reload(gateway: GatewayContext, *, reports: bool) -> None:
     if problem is None:
         gateway.reconfigure(new)
     if reports:
-        _report_reload(problem)
+        _report_reload(old, new, problem)
     # In a thread: the signal may have come while this one holds the lock of the journal.
     Thread(
         target=record_reload,
@@ -216,11 +226,16 @@ def _load_newest(
     return new, None
 
 
-def _report_reload(problem: str | None) -> None:
-    if problem is None:
-        LOG.info("the configuration was read again")
-    else:
+def _report_reload(old: GatewayConfig, new: GatewayConfig, problem: str | None) -> None:
+    """Say how a reload went, in a line that needs no configuration of logging."""
+    if problem is not None:
         LOG.error("the configuration stays as it was: %s", problem)
+        return
+    change = find_changes(old, new)
+    names = list(dict.fromkeys((*change.before, *change.after)))
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    changed = f"changed: {', '.join(names[:_SHOWN])}{more}" if names else "nothing changed"
+    LOG.warning("configuration reloaded; %s", changed)
 
 
 def _is_offline(transport: AsyncTransport | None) -> bool:
@@ -232,7 +247,7 @@ def _run_workers(
     bound: socket.socket,
     transport: AsyncTransport | None,
     observers: Sequence[Observer],
-) -> None:
+) -> bool:
     """Serve in several processes on one socket, and replace those that die."""
     from ..observability.metrics import forget as forget_process  # noqa: PLC0415 - an extra
 
@@ -248,7 +263,7 @@ def _run_workers(
         forget()
         old = newest
         newest, problem = _load_newest(old, transport)
-        _report_reload(problem)
+        _report_reload(old, newest, problem)
         if config.server.ledger == "off":  # or else the ledger has the workers' entries, as one
             record_reload(AuditLog(), old, newest, problem=problem)
 
@@ -256,6 +271,7 @@ def _run_workers(
         config.server.workers, work, forget_process, reload, patience=patience + _KILLED
     )
     workers.run()
+    return workers.seconds < config.server.drain_seconds
 
 
 def _make_transport() -> AsyncTransport:

@@ -2,6 +2,7 @@
 
 from ...catalog import ModelEntry, Provider
 from ...errors import PonderoError
+from ..config.secrets import check_signature
 from ..deployments.accounts import name_breaker
 from .context import GatewayContext
 
@@ -26,7 +27,9 @@ def _is_usable(gateway: GatewayContext, entry: ModelEntry) -> bool:
 
 def _has_key(gateway: GatewayContext, provider: Provider, deployment: str = "") -> bool:
     try:
-        gateway.address(provider, deployment)
+        url, key = gateway.address(provider, deployment)
+        if gateway.transport.needs_key:
+            check_signature(provider, url, key)
     except PonderoError:
         return False
     return True

@@ -61,6 +61,7 @@ class Workers:
         self._children: set[int] = set()
         self._heard: set[int] = set()
         self._started = 0.0
+        self._since = 0.0
         self._parent_lives = os.pipe()
 
     def run(self) -> None:
@@ -75,6 +76,11 @@ class Workers:
             if not self._heard & END and monotonic() - self._started < _PAUSE:
                 sleep(_PAUSE)
             self._start()
+
+    @property
+    def seconds(self) -> float:
+        """Return how long ago the first signal to end came."""
+        return monotonic() - self._since
 
     def _bury(self, child: int, status: int) -> None:
         self._children.discard(child)
@@ -109,6 +115,7 @@ class Workers:
 
     def _pass_on(self, number: int, _frame: Any) -> None:
         if number in END and not self._heard & END:
+            self._since = monotonic()
             signal.setitimer(signal.ITIMER_REAL, self._patience)
         self._heard.add(number)
         self._send(number)

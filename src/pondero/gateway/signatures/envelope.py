@@ -23,6 +23,7 @@ from ...canon import Json, Origin, Part, Signature, dump_json, load_json
 from ...errors import MissingExtra
 from ...extras import install_hint
 from ...framing import parse_json_or_none
+from ..requests.split_body import SplitBody
 
 DIALECT = "pondero"
 """The dialect of a signature whose value is an envelope."""
@@ -130,10 +131,14 @@ class EnvelopeCipher:
         """Return whether it has the secrets of all envelopes in a body."""
         if _COMMON not in body:
             return True
-        for found in _SECRET_ID.finditer(body):
+        lacks = self._lacks_secret
+        return not (body.has(lacks) if isinstance(body, SplitBody) else lacks(body))
+
+    def _lacks_secret(self, text: bytes) -> bool:
+        for found in _SECRET_ID.finditer(text):
             if b64decode(found[1].translate(_STANDARD)) not in self._ciphers:
-                return False
-        return True
+                return True
+        return False
 
 
 class ClientEnvelopes:

@@ -31,8 +31,9 @@ class SearchedText:
         found = self._found.get(mark)
         if found is None:
             found = _is_in(mark, self.texts)
-            if len(self._found) < _MOST:
-                self._found[mark] = found
+            if len(self._found) >= _MOST:  # those of secrets that were replaced
+                self._found.clear()
+            self._found[mark] = found
         return found
 
     def read(self, name: Hashable, read: Callable[[], T]) -> T:

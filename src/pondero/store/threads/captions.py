@@ -1,21 +1,30 @@
 """Writes the captions of messages and threads, for exports and for ``pondero threads``."""
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from ...canon import Blob, Image, Thinking, UnknownPart
+from ...canon import Blob, Image, LevelUpdate, Thinking, UnknownPart
 from .records import StoredMessage, Thread
 
 
 def speaker_name(kept: StoredMessage) -> str:
     """Return who spoke."""
     message = kept.message
+    if is_level_change(kept):
+        return "Level"
     if message.role != "assistant":
         return "You" if message.role == "user" else "System"
     if message.origin is None:
         return "Assistant"
     level = f" · {message.origin.level}" if message.origin.level else ""
     return f"{message.origin.provider}:{message.origin.model}{level}"
+
+
+def is_level_change(kept: StoredMessage) -> bool:
+    """Return whether a message only changes the level; such a message has no writer."""
+    parts = kept.message.parts
+    return bool(parts) and all(isinstance(part, LevelUpdate) for part in parts)
 
 
 def thinking_caption(part: Thinking, kept: StoredMessage) -> str:
@@ -80,8 +89,9 @@ def heading(thread: Thread) -> str:
     return thread.title or f"Thread {thread.id}"
 
 
-def summary(thread: Thread) -> str:
-    """Return one line about a thread."""
+def summary(thread: Thread, kept: Iterable[StoredMessage]) -> str:
+    """Return one line about a thread with these messages; changes of the level are not counted."""
     used = format_time(thread.updated, zone=True)
-    parts = [thread.model, used, f"{thread.messages:,} messages"]
+    count = sum(not is_level_change(each) for each in kept)
+    parts = [thread.model, used, f"{count:,} messages"]
     return " · ".join(parts if thread.cost is None else [*parts, format_dollars(thread.cost)])

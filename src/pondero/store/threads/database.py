@@ -117,7 +117,8 @@ VERSION = THREADS.version
 class Database:
     """A connection that threads may share; every write is one transaction.
 
-    ``alone``: lock other programs out, and need no room on the disk next to the file.
+    ``read_only``: until the file can be written. ``alone``: lock other programs out, and need no
+    room on the disk next to the file. ``patience``: how long it may wait while it is opened.
     """
 
     def __init__(
@@ -127,11 +128,13 @@ class Database:
         *,
         read_only: bool = False,
         alone: bool = False,
+        patience: float = BUSY,
     ) -> None:
         self.path = path
         self._schema = schema
-        self._alone = alone
+        self.is_alone = alone
         self._lock = RLock()
+        self._patience = patience
         self._closed = False
         self._file: tuple[int, int] | None = None
         with _translate_errors(path):
@@ -141,28 +144,39 @@ class Database:
                     self._check()
             else:
                 self._connect()
+        self._set_patience(BUSY)
 
     def _connect(self) -> None:
         _create(self.path)
         self._connection = sqlite3.connect(
-            self.path, timeout=BUSY, isolation_level=None, check_same_thread=False
+            self.path, timeout=self._patience, isolation_level=None, check_same_thread=False
         )
         self._file = _identify(self.path)
         with _close_on_error(self._connection):
             self._prepare()
 
     def _follow(self) -> None:
-        """Connect again if the file was deleted or replaced: what is written there is lost."""
-        if self._file is None or self._closed or self._connection.in_transaction:
+        """Connect again if the file was deleted or replaced: what is written there is lost.
+
+        Also if it could only be read, and can be written now.
+        """
+        if self._closed or self._connection.in_transaction:
             return
-        if _identify(self.path) != self._file:
-            before, file = self._connection, self._file
-            try:
-                self._connect()
-            except BaseException:
-                self._connection, self._file = before, file
-                raise
-            before.close()
+        if self._file is None:
+            if _may_write(self.path):
+                with suppress(StoreError, sqlite3.Error, OSError):
+                    self._connect_again()
+        elif _identify(self.path) != self._file:
+            self._connect_again()
+
+    def _connect_again(self) -> None:
+        before, file = self._connection, self._file
+        try:
+            self._connect()
+        except BaseException:
+            self._connection, self._file = before, file
+            raise
+        before.close()
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""
@@ -183,6 +197,23 @@ class Database:
                 if self._connection.in_transaction:  # a full disk may have ended it already
                     self._connection.execute("ROLLBACK")
                 raise
+
+    @contextmanager
+    def patience(self, seconds: float) -> Iterator[None]:
+        """Wait only so long for another program, or for another thread of this one."""
+        if not self._lock.acquire(timeout=seconds):
+            raise StoreError(f"another thread is writing to {self.path}")
+        try:
+            self._set_patience(seconds)
+            yield
+        finally:
+            self._set_patience(BUSY)
+            self._lock.release()
+
+    def _set_patience(self, seconds: float) -> None:
+        self._patience = seconds
+        with suppress(sqlite3.Error):  # it was closed: what follows says so
+            self._connection.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
 
     @contextmanager
     def transaction_in_place(self) -> Iterator[sqlite3.Connection]:
@@ -224,7 +255,7 @@ class Database:
 
     def _prepare(self) -> None:
         execute = self._connection.execute
-        if self._alone:
+        if self.is_alone:
             execute("PRAGMA locking_mode = EXCLUSIVE")  # the log's index is then in memory
         execute("PRAGMA foreign_keys = ON")
         execute("PRAGMA synchronous = NORMAL")  # in WAL: survives a killed process
@@ -247,7 +278,7 @@ class Database:
 
     def _log_ahead(self) -> None:
         """Switch to WAL; SQLite does not wait for another program that does the same."""
-        deadline = time.monotonic() + BUSY
+        deadline = time.monotonic() + self._patience
         while True:
             try:
                 self._connection.execute("PRAGMA journal_mode = WAL")
@@ -278,7 +309,9 @@ def hold_lock(path: Path, busy: str, *, patience: float = _LOOK) -> Iterator[Non
     ``is_locked`` of another process, which takes a moment.
     """
     with _translate_errors(path):
-        lock = sqlite3.connect(path.with_suffix(".lock"), timeout=patience)
+        # A turn's own thread may take it, and another one gives it back.
+        name = path.with_suffix(".lock")
+        lock = sqlite3.connect(name, timeout=patience, check_same_thread=False)
     try:
         lock.execute("BEGIN EXCLUSIVE")
     except sqlite3.OperationalError:
@@ -302,14 +335,14 @@ def is_locked(path: Path) -> bool:
     return False
 
 
-def open_database(path: Path) -> tuple[Database, str | None]:
+def open_database(path: Path, *, patience: float = BUSY) -> tuple[Database, str | None]:
     """Return the database, and a notice if it was damaged, is read-only, or its disk is full."""
     try:
-        return Database(path), None
+        return Database(path, patience=patience), None
     except StoreError as error:
         if is_full(error.__cause__):
             said = f"the disk is full: nothing is saved in {path} until you make room"
-            return Database(path, alone=True), said
+            return Database(path, alone=True, patience=patience), said
         if _is_unwritable(error.__cause__) and path.is_file():
             said = f"{path} can only be read; nothing is saved there"
             return Database(path, read_only=True), said
@@ -360,6 +393,10 @@ def _close_on_error(connection: sqlite3.Connection) -> Iterator[None]:
     except BaseException:
         connection.close()
         raise
+
+
+def _may_write(path: Path) -> bool:
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
 
 
 def _identify(path: Path) -> tuple[int, int] | None:

@@ -82,7 +82,8 @@ def _check(thread: Thread, lines: Sequence[ExportLine]) -> None:
 
 def to_markdown(thread: Thread, kept: Iterable[StoredMessage]) -> str:
     """Export a thread as Markdown, with folded thinking."""
-    blocks = [f"# {_line(heading(thread))}", summary(thread)]
+    kept = tuple(kept)
+    blocks = [f"# {_line(heading(thread))}", summary(thread, kept)]
     if thread.system:
         blocks += ["## System", thread.system]
     for each in kept:
@@ -97,7 +98,8 @@ def to_markdown(thread: Thread, kept: Iterable[StoredMessage]) -> str:
 def _part(part: Part, kept: StoredMessage) -> Iterator[str]:
     match part:
         case Text():
-            yield part.text
+            if part.text.strip():  # Gemini ends with an empty one, for its signature
+                yield part.text
         case Thinking():
             inside = f"\n\n{part.text}\n\n" if part.text else ""
             yield f"<details><summary>{thinking_caption(part, kept)}</summary>{inside}</details>"
@@ -162,8 +164,8 @@ img {{ max-width: 100%; }}
 
 def to_html(thread: Thread, kept: Iterable[StoredMessage]) -> str:
     """Export a thread as one HTML page without scripts or external files, with escaped text."""
-    title = escape(heading(thread))
-    blocks = [f'<h1>{title}</h1>\n<p class="about">{escape(summary(thread))}</p>']
+    kept, title = tuple(kept), escape(heading(thread))
+    blocks = [f'<h1>{title}</h1>\n<p class="about">{escape(summary(thread, kept))}</p>']
     if thread.system:
         blocks.append(_section("system", "System", [_words(thread.system)]))
     for each in kept:

@@ -74,12 +74,14 @@ class Drafts(Struct, frozen=True, omit_defaults=True):
     """What waits to be sent to a thread: a queue of prompts, and words in the input line.
 
     ``cut``: its last answer was cut off by the end of the program. ``attached``: to the words.
+    ``set_aside``: words that other words took the place of in the input line, oldest first.
     """
 
     queue: tuple[Message, ...] = ()
     typed: str = ""
     cut: bool = False
     attached: tuple[Part, ...] = ()
+    set_aside: tuple[str, ...] = ()
 
 
 class SavedPlace(Struct, frozen=True):

@@ -229,6 +229,18 @@ def copy_rows(connection: Connection, source: str, new: str, upto: int) -> None:
     )
 
 
+_MOMENT = 0.001  # seconds; some clocks show the same time twice
+
+
+def use_after(connection: Connection, id: str, copy: str) -> None:
+    """Let a thread be used now, and a copy of it just before: its answer was not chosen."""
+    connection.execute(
+        "UPDATE threads SET updated = (SELECT updated FROM threads WHERE id = ?) WHERE id = ?",
+        (copy, id),
+    )
+    connection.execute("UPDATE threads SET updated = updated - ? WHERE id = ?", (_MOMENT, copy))
+
+
 def _sum(before: Usage, usages: Sequence[Usage], name: str) -> int | None:
     counts = [figure(getattr(usage, name)) for usage in (before, *usages)]
     known = [count for count in counts if count is not None]

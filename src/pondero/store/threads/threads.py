@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from itertools import groupby
 from pathlib import Path
 from sqlite3 import Connection
@@ -16,7 +17,7 @@ from ...errors import BadParameter, StoreError, UnknownThread
 from ...handoff import Rejection
 from ..files import data_folder
 from ..secrets import SecretRedactor
-from .database import Database, is_full, open_database
+from .database import BUSY, Database, is_full, open_database
 from .records import (
     Drafts,
     ExportLine,
@@ -40,6 +41,7 @@ from .rows import (
     insert,
     replace_unencodable,
     sum_usage,
+    use_after,
 )
 from .search import Progress, SearchIndex
 from .turn_log import TurnLog, mark_partial
@@ -69,16 +71,30 @@ class Threads:
         self._turns = TurnLog(database)
 
     @classmethod
-    def open(cls, path: str | Path | None = None, *, secrets: Iterable[str] = ()) -> Self:
-        """Open the threads of a file, or create it; raises StoreError."""
+    def open(
+        cls,
+        path: str | Path | None = None,
+        *,
+        secrets: Iterable[str] = (),
+        patience: float = BUSY,
+    ) -> Self:
+        """Open the threads of a file, or create it; raises StoreError.
+
+        ``patience``: the seconds to wait for another program that does something to it.
+        """
         file = Path(data_folder()) / FILE if path is None else Path(path)
-        database, notice = open_database(file)
+        database, notice = open_database(file, patience=patience)
         return cls(database, notice=notice, secrets=secrets)
 
     @property
     def path(self) -> Path:
         """Return the path of the file."""
         return self._database.path
+
+    @property
+    def is_alone(self) -> bool:
+        """Return whether other programs are locked out, because the disk is full."""
+        return self._database.is_alone
 
     def close(self) -> None:
         """Close the file; may be called twice."""
@@ -211,14 +227,19 @@ class Threads:
 
     # -- turns under way ---------------------------------------------------------------------
 
+    def patience(self, seconds: float) -> AbstractContextManager[None]:
+        """Let what is written meanwhile wait only so long for other programs; raises StoreError."""
+        return self._database.patience(seconds)
+
     def save_turn(
         self, turn: UnfinishedTurn, *, number: int | None = None, left: bool = False
     ) -> SavedPlace:
         """Add a whole turn to its thread, in one transaction; ``number``: as it was begun.
 
         If the thread has other messages than those that the turn follows, the turn goes into a
-        copy of these; if it was deleted, into a new thread. ``left``: by another process; raises
-        StoreError if that has saved it in the meantime.
+        copy of these; if it was deleted, into a new thread. The thread of a turn with a name stays
+        the last one used. ``left``: by another process; raises StoreError if that has saved it in
+        the meantime.
         """
         clean = self._clean(turn.messages)
         columns = self._columns(
@@ -252,6 +273,8 @@ class Threads:
                 connection.execute(
                     "UPDATE threads SET title = title || ? WHERE id = ?", (f" ({turn.name})", id)
                 )
+                if source is not None:
+                    use_after(connection, source.id, id)
         return SavedPlace(self._thread(id), grown)
 
     def _find_source(self, turn: UnfinishedTurn) -> Thread | None:
@@ -260,9 +283,9 @@ class Threads:
         rows = self._database.rows(f"SELECT {THREAD} FROM threads WHERE id = ?", (turn.thread,))
         return decode_thread(rows[0]) if rows else None
 
-    def begin_turn(self, turn: UnfinishedTurn) -> int:
-        """Keep a turn that begins, and return its number."""
-        return self._turns.begin(SecretRedactor(self._secrets).value(turn))
+    def begin_turn(self, turn: UnfinishedTurn, *, in_place_of: Iterable[int] = ()) -> int:
+        """Keep a turn that begins, and return its number; it has what these others had."""
+        return self._turns.begin(SecretRedactor(self._secrets).value(turn), in_place_of)
 
     def update_turn(self, number: int, turn: UnfinishedTurn) -> None:
         """Keep what has arrived of a turn that has begun."""
@@ -270,8 +293,7 @@ class Threads:
 
     def discard_turn(self, number: int) -> None:
         """Forget a turn that has begun."""
-        with self._database.transaction() as connection:
-            self._turns.end(connection, number)
+        self._turns.drop(number)
 
     def recover_turns(self, *, own: bool = False) -> tuple[Thread, ...]:
         """Save the turns that killed processes left, or the ``own`` ones, and return the threads.
@@ -287,6 +309,8 @@ class Threads:
             found[thread.id] = thread
             if turn.thread is None:
                 self._turns.move_drafts(owner, turn.draft, thread.id)
+            if own:  # the next program names it
+                self._turns.mark_cut(thread.id)
         return tuple(found.values())
 
     def save_drafts(self, thread: str | None, drafts: Drafts) -> None:
@@ -301,9 +325,12 @@ class Threads:
             for row in self._database.rows(f"SELECT {THREAD} FROM threads WHERE id = ?", (id,))
         )
 
-    def take_drafts(self, thread: str | None) -> Drafts:
-        """Return what waits for a thread, unless a program that lives will send it."""
-        return self._turns.take_drafts(thread or "")
+    def take_drafts(self, thread: str | None, place: str | None = None) -> Drafts:
+        """Return what waits for a thread, unless a program that lives will send it.
+
+        It waits for this program then, as that thread's or at ``place``.
+        """
+        return self._turns.take_drafts(thread or "", place)
 
     def restore(self, thread: Thread, lines: Sequence[ExportLine]) -> Thread:
         """Import an exported thread under its own id.

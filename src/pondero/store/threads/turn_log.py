@@ -5,12 +5,13 @@ thread. Each row belongs to a process, which holds a lock while it lives: a row 
 was left behind, and ``Threads.recover_turns`` makes a turn of it.
 """
 
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 from sqlite3 import Connection
 from threading import Event, Thread
+from time import time
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 
 _EVERY = 1.0
 """Seconds between two writings of an answer that is arriving."""
+_OLD = 60.0
+"""Seconds after which a lock that no program holds is one that was left."""
+_PATIENCE = 0.05
+"""Seconds that such a writing waits for another program: the next one has it all."""
 
 
 class TurnLog:
@@ -35,11 +40,14 @@ class TurnLog:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._owner: str | None = None
+        self._dropped: set[int] = set()  # rows that a full disk did not let go
         self._lock = ExitStack()
 
-    def begin(self, turn: UnfinishedTurn) -> int:
-        """Write a turn that begins, and return its number."""
-        with self._database.transaction() as connection:
+    def begin(self, turn: UnfinishedTurn, in_place_of: Iterable[int] = ()) -> int:
+        """Write a turn that begins, and return its number; it has what these others had."""
+        with self._transact() as connection:
+            for number in in_place_of:
+                self.end(connection, number)
             cursor = connection.execute(
                 "INSERT INTO unfinished (owner, body) VALUES (?, ?)",
                 (self._own(), encode_text(turn)),
@@ -58,15 +66,39 @@ class TurnLog:
         cursor = connection.execute("DELETE FROM unfinished WHERE number = ?", (number,))
         return cursor.rowcount > 0
 
+    def drop(self, number: int) -> None:
+        """Remove a turn of which nothing is to be kept; if that fails, the next writing does it."""
+        self._dropped.add(number)
+        self._end_dropped()
+
+    def _end_dropped(self) -> None:
+        if self._dropped:
+            with self._transact():
+                pass
+
+    @contextmanager
+    def _transact(self) -> Iterator[Connection]:
+        """Run a transaction, which also removes the rows that could not be removed before."""
+        dropped = frozenset(self._dropped)
+        with self._database.transaction() as connection:
+            for number in dropped:
+                self.end(connection, number)
+            yield connection
+        self._dropped -= dropped
+
     def list_left(self, *, own: bool = False) -> list[tuple[int, str, UnfinishedTurn]]:
         """Return the turns of processes that have ended, or of this one, oldest first.
 
         Each has its number and its process.
         """
+        with suppress(PonderoError):
+            self._end_dropped()
         rows = self._database.rows("SELECT number, owner, body FROM unfinished ORDER BY number")
         owners = {owner for _, owner, _ in rows}
         gone = {self._owner} if own else {each for each in owners if self._is_gone(each)}
-        left = [row for row in rows if row[1] in gone]
+        if not own:
+            self._remove_old_locks()
+        left = [row for row in rows if row[1] in gone and row[0] not in self._dropped]
         return [(number, owner, load_json(body, UnfinishedTurn)) for number, owner, body in left]
 
     # -- prompts that were not sent ---------------------------------------------------------------
@@ -76,7 +108,7 @@ class TurnLog:
 
         A thread that has not begun is "", and a process's further ones begin with a "+".
         """
-        with self._database.transaction() as connection:
+        with self._transact() as connection:
             owner = self._own()
             connection.execute("DELETE FROM drafts WHERE owner = ? AND thread = ?", (owner, thread))
             if drafts != Drafts():
@@ -93,6 +125,14 @@ class TurnLog:
                 (thread, owner, draft),
             )
 
+    def mark_cut(self, thread: str) -> None:
+        """Note that the end of this process cut a thread's answer off, for ``list_drafts``."""
+        with self._transact() as connection:
+            connection.execute(
+                "INSERT OR IGNORE INTO drafts (owner, thread, body) VALUES (?, ?, ?)",
+                (self._own(), thread, encode_text(Drafts(cut=True))),
+            )
+
     def list_drafts(self) -> list[str]:
         """Return the threads for which something waits that no living process will send."""
         rows = self._database.rows(
@@ -101,8 +141,12 @@ class TurnLog:
         )
         return list(dict.fromkeys(thread for thread, owner in rows if self._is_gone(owner)))
 
-    def take_drafts(self, thread: str) -> Drafts:
-        """Remove and return what waits for a thread, unless a program that lives will send it."""
+    def take_drafts(self, thread: str, place: str | None = None) -> Drafts:
+        """Return what waits for a thread, unless a program that lives will send it.
+
+        From now on it waits for this process, at ``place``: a kill right after this loses nothing.
+        """
+        place = thread if place is None else place
         rows = self._database.rows(
             "SELECT owner, thread FROM drafts WHERE thread = ? "
             "OR (? = '' AND substr(thread, 1, 1) = '+') ORDER BY rowid",
@@ -111,19 +155,17 @@ class TurnLog:
         left = [row for row in rows if self._is_gone(row[0])]
         if not left:
             return Drafts()
-        found: list[Drafts] = []
         with self._database.transaction() as connection:
-            for row in left:  # another program may have taken it meanwhile
-                here = "FROM drafts WHERE owner = ? AND thread = ?"
-                bodies = connection.execute(f"SELECT body {here}", row).fetchall()
-                connection.execute(f"DELETE {here}", row)
-                found += (load_json(body, Drafts) for (body,) in bodies)
-        typed = [each.typed for each in found if each.typed]
-        earlier = [Message("user", (Text(words),)) for words in typed[:-1]]
-        queue = (prompt for each in found for prompt in each.queue)
-        cut = any(each.cut for each in found)
-        attached = tuple(part for each in found for part in each.attached)
-        return Drafts((*queue, *earlier), typed[-1] if typed else "", cut, attached)
+            here = (self._own(), place)
+            found = [each for row in left for each in _remove_drafts(connection, *row)]
+            taken = _join_drafts(found)  # another program may have taken it meanwhile
+            kept = _join_drafts([*_remove_drafts(connection, *here), taken])
+            if kept != Drafts():
+                connection.execute(
+                    "INSERT INTO drafts (owner, thread, body) VALUES (?, ?, ?)",
+                    (*here, encode_text(kept)),
+                )
+        return taken
 
     def close(self) -> None:
         """Release the lock; what is left of this process can be recovered."""
@@ -153,6 +195,13 @@ class TurnLog:
         self._remove_lock(owner)
         return True
 
+    def _remove_old_locks(self) -> None:
+        """Remove the locks of killed processes that left nothing else."""
+        with suppress(OSError, PonderoError):
+            for file in self._database.path.parent.glob("turn-*.lock"):
+                if time() - file.stat().st_mtime > _OLD:  # a younger one may not be locked yet
+                    self._is_gone(file.stem.removeprefix("turn-"))
+
     def _lock_path(self, owner: str) -> Path:
         return self._database.path.with_name(f"turn-{owner}")
 
@@ -160,15 +209,17 @@ class TurnLog:
         return self._lock_path(owner).with_suffix(".lock")
 
     def _remove_lock(self, owner: str) -> None:
-        with suppress(OSError):
-            self._lock_file(owner).unlink()
+        for name in (self._lock_file(owner), self._lock_path(owner).with_suffix(".lock-journal")):
+            with suppress(OSError):
+                name.unlink()
 
 
 class TurnJournal:
     """Keeps one turn on disk while it runs; what fails here never stops the turn.
 
-    ``note`` returns at once: a thread of its own writes, at most once a second. ``before``: what
-    comes before the turn and is not on disk yet.
+    ``note`` returns at once: a thread of its own writes, at most once a second, and begins if that
+    was not possible before. ``before``: what comes before the turn and is not in its thread yet;
+    ``rows``: the unfinished turns that have it.
     """
 
     def __init__(
@@ -176,30 +227,59 @@ class TurnJournal:
         threads: "Threads | None",
         turn: UnfinishedTurn,
         before: tuple[StoredMessage, ...] = (),
+        rows: tuple[int, ...] = (),
     ) -> None:
         self.number: int | None = None
-        self._turn = turn = replace(turn, messages=(*before, *turn.messages))
+        self._turn = replace(turn, messages=(*before, *turn.messages))
         self._before = before
+        self._rows = rows
         self._threads = threads
         self._news: Callable[[], Sequence[StoredMessage]] | None = None
         self._closed = Event()
         self._writer: Thread | None = None
         if threads is not None:
-            with suppress(PonderoError):
-                self.number = threads.begin_turn(turn)
+            asked = turn.messages
+            try:
+                self.number = threads.begin_turn(self._turn, in_place_of=rows)
+            except PonderoError:
+                self.note(lambda: asked)
+
+    @property
+    def is_written(self) -> bool:
+        """Return whether all of the turn so far is on disk."""
+        return self.number is not None and self._news is None
 
     def note(self, messages: Callable[[], Sequence[StoredMessage]]) -> None:
         """Write the messages so far, soon."""
-        if self.number is None:
+        if self._threads is None:
             return
         self._news = messages
         if self._writer is None:
             self._writer = Thread(target=self._write, name="pondero-turn", daemon=True)
             self._writer.start()
 
+    def finish(self, messages: Sequence[StoredMessage]) -> None:
+        """Write the whole turn, which becomes one of a thread only when the user decides."""
+        self.close()
+        self._news = lambda: messages
+        self.try_again()
+
+    def try_again(self) -> None:
+        """Write what is not on disk yet, if there is something, without a long wait."""
+        if (news := self._news) is None:
+            return
+        self._news = None
+        if not self._update(news):
+            self._put_back(news)
+
+    def _put_back(self, news: Callable[[], Sequence[StoredMessage]]) -> None:
+        if self._news is None:  # no later ones have come
+            self._news = news
+
     def discard(self) -> None:
         """Forget a turn of which nothing is to be kept."""
         self.close()
+        self._news = None
         if self._threads is not None and self.number is not None:
             with suppress(PonderoError):
                 self._threads.discard_turn(self.number)
@@ -213,16 +293,22 @@ class TurnJournal:
 
     def _write(self) -> None:
         while not self._closed.wait(_EVERY):
-            if (news := self._news) is not None:
-                self._news = None
-                self._update(news)
+            self.try_again()
 
-    def _update(self, news: Callable[[], Sequence[StoredMessage]]) -> None:
+    def _update(self, news: Callable[[], Sequence[StoredMessage]]) -> bool:
+        """Write these messages; return whether that was done."""
+        if self._threads is None:
+            return True
         # The turn goes on meanwhile: if it changes while it is read, the next writing has it all.
         with suppress(PonderoError, RuntimeError):
             turn = replace(self._turn, messages=(*self._before, *news()))
-            if self._threads is not None and self.number is not None:
-                self._threads.update_turn(self.number, turn)
+            with self._threads.patience(_PATIENCE):
+                if self.number is None:
+                    self.number = self._threads.begin_turn(turn, in_place_of=self._rows)
+                else:
+                    self._threads.update_turn(self.number, turn)
+            return True
+        return False
 
 
 def mark_partial(turn: UnfinishedTurn) -> UnfinishedTurn:
@@ -239,3 +325,20 @@ def mark_partial(turn: UnfinishedTurn) -> UnfinishedTurn:
     calls = last.message.tool_calls
     results = (StoredMessage(answer_interrupted(calls)),)
     return replace(turn, messages=(*before, last, *(results if calls else ())))
+
+
+def _remove_drafts(connection: Connection, owner: str, thread: str) -> list[Drafts]:
+    here, row = "FROM drafts WHERE owner = ? AND thread = ?", (owner, thread)
+    bodies = connection.execute(f"SELECT body {here}", row).fetchall()
+    connection.execute(f"DELETE {here}", row)
+    return [load_json(body, Drafts) for (body,) in bodies]
+
+
+def _join_drafts(found: Sequence[Drafts]) -> Drafts:
+    typed = [each.typed for each in found if each.typed]
+    earlier = [Message("user", (Text(words),)) for words in typed[:-1]]
+    queue = (prompt for each in found for prompt in each.queue)
+    cut = any(each.cut for each in found)
+    attached = tuple(part for each in found for part in each.attached)
+    aside = tuple(words for each in found for words in each.set_aside)
+    return Drafts((*queue, *earlier), typed[-1] if typed else "", cut, attached, aside)

@@ -114,6 +114,8 @@ class CostBudget:
         self.admits: Callable[[Trial], bool] = lambda _: True
         self.wake: Callable[[], None] = lambda: None
         """Called when more trials may be admitted; an engine that waits sets it."""
+        self.is_used_up: bool = False
+        """Whether the cap closed it: the next trial did not fit."""
         self._closed = ""
         self._held = ""
         self._ledger = ledger
@@ -209,15 +211,22 @@ class CostBudget:
             return True
         if self.flights or self._grading:
             return False
+        self.is_used_up = True
         self.close(
             f"the next {noun} may cost ${bound:.4f}, and ${self.spent:.4f} of the "
-            f"${self._cap:g} of --budget are spent"
+            f"${_plain(self._cap)} of --budget are spent"
         )
         raise BudgetSpent(self.closed)
 
     def _land(self, bound: Decimal) -> None:
         self.flying -= bound
         self.flights -= 1
+
+
+def _plain(amount: Decimal) -> str:
+    """Return dollars with cents, and more digits only if there are more."""
+    cents = amount.quantize(Decimal("0.01"))
+    return f"{cents:,}" if cents == amount else f"{amount:f}"
 
 
 def first_of(errors: BaseExceptionGroup[PonderoError]) -> PonderoError:

@@ -73,8 +73,10 @@ class LiveEngine:
         keys: Mapping[str, str] | None = None,
         limiter: Callable[[str], Limiter] | None = None,
         before_send: Callable[[Trial], Awaitable[None]] | None = None,
+        is_free: bool = False,
     ) -> None:
         self._given = transport
+        self._is_free = is_free
         self._policy = policy or sweep_policy()
         self._retry = retry or Retry(attempts=ATTEMPTS)
         self._limiter = limiter or (lambda _model: Limiter(start))
@@ -91,8 +93,8 @@ class LiveEngine:
         return min(units, self._ahead)
 
     def begin(self, _run: str) -> bool:
-        """Return False: an answer is lost if its process ends."""
-        return False
+        """Return whether nothing is charged; else an answer is lost if its process ends."""
+        return self._is_free
 
     def judge(self, judge: Judge) -> Judge:
         """Return the judge: it grades in this process."""
@@ -184,9 +186,8 @@ class LiveEngine:
             except PonderoError as error:
                 return self._fail(trial, error, budget)
             except BaseException:
-                budget.give_back(
-                    trial, charged=True
-                )  # cancelled in flight: the service still answers
+                # Cancelled in flight: a service still answers, an emulator does not.
+                budget.give_back(trial, charged=not self._is_free)
                 raise
             else:
                 cost = list_cost(reply)

@@ -106,9 +106,9 @@ class RayEngine:
         return min(units, AHEAD)
 
     def begin(self, run: str) -> bool:
-        """Return False: an answer is lost if its process ends; the run's sends say which."""
+        """Return whether it is offline; else an answer is lost, and the run's sends say which."""
         self._sends_path = sends_path(run)
-        return False
+        return self._offline
 
     @property
     def pids(self) -> list[int]:
@@ -274,7 +274,7 @@ class RayEngine:
         except self._ray.exceptions.RayError:
             sent = frozenset(left)
         for key, trial in left.items():
-            cost_budget.give_back(trial, charged=key in sent)
+            cost_budget.give_back(trial, charged=key in sent and not self._offline)
             todo.trials.append(trial)
         todo.leased -= len(left)
         if left:
@@ -431,7 +431,7 @@ async def _await_places(reference: Any) -> int:
         admitted: int = await reference
     except Exception as error:
         message = (
-            "the budget of a key is gone, and with it what was sent; use 'pondero sweep resume'"
+            "the budget of a key is gone, and with it what was sent; use 'pondero sweep resume RUN'"
         )
         raise ClusterFailed(message) from error
     return admitted

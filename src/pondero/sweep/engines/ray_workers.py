@@ -119,6 +119,7 @@ class Worker:
                 stream=False,
                 limiter=limiter,
                 before_send=self._record_send,
+                is_free=True,
             )
         keys = None if account.key is None else {account.provider: account.key}
         return LiveEngine(keys=keys, limiter=limiter, before_send=self._record_send)

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from ...catalog import catalog_hash
 from ..grading.judges import find_judge_model
+from ..points import describe_points
 from ..results.number_format import format_cost
 from ..results.values import SweepResults
 from ..statistics.judge_error import LABELS, JudgeErrors
@@ -19,9 +20,19 @@ _KINDS = (
     "Each kind has an equal share of the capital and bets it on its own questions. A kind that "
     "does not win gets the reference."
 )
+_KINDS_TESTED = (
+    "Each kind is tested by itself, on its own questions. A kind that is not shown gets the "
+    "reference."
+)
 _MISSING = (
     "An answer that was cut off, timed out or failed for good counts against the cheaper arm, "
     "whichever arm it happened in. A refusal is an answer, and wrong. No question is left out."
+)
+
+
+_GATE = (
+    "After the pilot it is checked whether the judge, the questions and the limits can lead to a "
+    "decision. A caution is a problem that this found and that the run continued past."
 )
 
 
@@ -31,7 +42,8 @@ _MEANINGS = {
     "undecided": "Given up, undecided", "worse": "Worse", "capital": "Capital",
     "measured": "Measured", "saves": "Cost", "spent": "Cost", "lost": "Cost", "kind": "Kinds",
     "same": "Thinking", "less": "Thinking", "missing": "Missing", "cut": "Missing",
-    "refused": "Missing", "judge": "Judge", "labels": "Judge", "reused": "Questions",
+    "refused": "Missing", "caution": "Sanity gate", "judge": "Judge", "labels": "Judge",
+    "reused": "Questions",
 }  # fmt: skip
 
 
@@ -49,14 +61,22 @@ def method(results: SweepResults) -> Iterator[Entry]:
     """Yield the method, a heading and a paragraph at a time."""
     yield "Questions", _questions(results)
     yield "Enough", _margin(results)
-    yield "Capital", _bets(results)
-    yield "Given up, undecided", _SEQUENCE
-    yield "Worse", _WORSE
-    yield "Measured", _MEASURED
+    if results.facts.spec.once:
+        yield "Test", _describe_test(results)
+    if results.has_bets:
+        yield "Capital", _bets(results)
+        yield "Given up, undecided", _SEQUENCE
+        yield "Worse", _WORSE
+    else:
+        yield "Given up, undecided", _TESTED_IN_ORDER
+    stopped = _LUCKY if results.has_bets else _NOT_LUCKY
+    yield "Measured", f"{_MEASURED} {stopped} What is shown is the margin."
     if results.kinds:
-        yield "Kinds", _KINDS
+        yield "Kinds", _KINDS if results.has_bets else _KINDS_TESTED
     yield "Thinking", _REALITY
     yield "Missing", _MISSING
+    if results.gate:
+        yield "Sanity gate", _GATE
     yield "Judge", _judge(results)
     yield "Cost", _cost(results)
 
@@ -74,7 +94,7 @@ def _questions(results: SweepResults) -> str:
 
 def _margin(results: SweepResults) -> str:
     spec = results.facts.spec
-    margin = f"{100 * spec.margin:g} points"
+    margin = describe_points(spec.margin)
     if spec.against == "best":
         return (
             f"Declared before anything was asked: not worse than any other arm by more than "
@@ -87,15 +107,20 @@ def _margin(results: SweepResults) -> str:
     )
 
 
+def _describe_test(results: SweepResults) -> str:
+    noun = "clusters" if results.facts.spec.cluster else "questions"
+    return (
+        f"Each level is tested once, after all {results.pool:,} {noun}, by an exact test of "
+        "those on which it and the reference differ."
+    )
+
+
 def _bets(results: SweepResults) -> str:
     if results.facts.spec.once:
-        return (
-            "The answers were tested one single time, after the whole pool, by an exact test of "
-            "the questions on which two arms differ."
-        )
+        return "A small part of the capital is bet on questions that are added after the test."
     return (
         "Each cheaper level bets a capital, question by question in the fixed order, against the "
-        f"claim that it is more than {100 * results.facts.spec.margin:g} points worse. If that "
+        f"claim that it is more than {describe_points(results.facts.spec.margin)} worse. If that "
         "claim is true the capital cannot grow on average, so that it reaches 20 times its start "
         "at most once in 20 sweeps, whenever one stops, resumes or adds questions. Reaching 20 is "
         f"the proof. The first {results.pilot} questions, the pilot, are not bet on."
@@ -106,9 +131,13 @@ _WORSE = (
     "A second capital bets the other way. An arm that is not worse by more than the margin is "
     "called worse at most once in 20; this holds for each arm by itself."
 )
-_MEASURED = (
-    "The mean difference to the reference on the questions compared. A sweep stops when luck is "
-    "good, so it flatters the arm that has won, by 1 to 3 points. What is shown is the margin."
+_MEASURED = "The mean difference to the reference on the questions compared."
+_LUCKY = "A sweep stops when luck is good, so it flatters the arm that has won, by 1 to 3 points."
+_NOT_LUCKY = "The one test is not made at a lucky moment, so this figure stands."
+_TESTED_IN_ORDER = (
+    "The error of one in 20 is divided equally among the levels, and the cheapest is tested first. "
+    "A level that the test does not show is undecided, which is no claim that it is worse, and the "
+    "next one is tested."
 )
 _SEQUENCE = (
     "All arms share one capital. The cheapest that is left is tried first; one that is "

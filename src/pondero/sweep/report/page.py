@@ -10,6 +10,7 @@ from importlib.resources import files
 
 import msgspec
 
+from ..points import describe_points
 from ..questions import Question
 from ..results.number_format import format_cost, format_share_points, letter_of, percent
 from ..results.values import MEASURES, SECONDS, Amount, ArmResult, SweepResults
@@ -149,7 +150,9 @@ def _capital(results: SweepResults) -> Html:
     chart = draw_capital_chart(results)
     if not chart:
         return Html()
-    margin = f"{100 * results.facts.spec.margin:g} points"
+    margin = describe_points(results.facts.spec.margin)
+    if not results.has_bets:
+        return _part("How it was decided", element("p", *_tell_test(results)), id="decided")
     told = element(
         "p",
         "Each line is the ",
@@ -168,6 +171,20 @@ def _capital(results: SweepResults) -> Html:
     return _part("How it was decided", element("div", chart, told, class_="bets"), id="decided")
 
 
+def _tell_test(results: SweepResults) -> Iterator[str]:
+    """Yield how one test at the end decides: nothing is bet."""
+    noun = "clusters" if results.facts.spec.cluster else "questions"
+    margin = describe_points(results.facts.spec.margin)
+    tested = max(arm.units for arm in results.arms if arm.history)
+    yield "Each level was tested once, on all "
+    yield f"{tested:,} {noun}, by an exact test of the claim that it is worse by more than "
+    yield f"{margin}. If the test rejects this, the level is shown to be "
+    yield _explain("enough")
+    yield "; if not, it is "
+    yield _explain("undecided")
+    yield "."
+
+
 # -- charts and arms -------------------------------------------------------------------------------
 
 
@@ -175,12 +192,12 @@ def _charts(results: SweepResults) -> Iterator[Html]:
     yield _models(results)
     plots = (_TOKENS[results.tokens_shown], *_PLOTS)
     yield element("div", *(_figure(results, plot) for plot in plots), class_="charts")
+    decides = "its capital, question by question" if results.has_bets else "one exact test"
     yield element(
         "p",
         "Bars are 95 % intervals of an arm by itself. The stepped line joins the arms that no "
         "other beats in both directions; the band is what lies within the margin of the reference. "
-        "Whether an arm is enough is decided by its capital, question by question, and not by bars "
-        "that overlap.",
+        f"Whether an arm is enough is decided by {decides}, and not by bars that overlap.",
         class_="aside",
     )
 

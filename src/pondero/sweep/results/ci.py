@@ -24,6 +24,28 @@ def csv_of(results: SweepResults) -> str:
     return table.getvalue()
 
 
+def decide_options(results: SweepResults) -> str | None:
+    """Return the options with which ``sweep decide`` decides a run's scores as the run did.
+
+    None if it cannot: it has one plan from the start, and bets against one reference.
+    """
+    facts, spec = results.facts, results.facts.spec
+    if spec.once or spec.against == "best" or facts.changes or facts.judge_errors:
+        return None
+    points = f"{100 * spec.margin:g}"
+    said = [
+        f"--margin {points}{'%' if spec.margin < _ONE_POINT else ''}",
+        f"--pool {results.pool} --pilot {spec.pilot} --order file",
+        f"--reference {results.reference.name}",
+    ]
+    if spec.label_share is not None:
+        said.append(f"--label-share {spec.label_share:g}")
+    return " ".join(said)
+
+
+_ONE_POINT = 0.01
+
+
 def _iter_rows(results: SweepResults) -> Iterator[tuple[object, ...]]:
     field = results.facts.spec.cluster
     for row in results.rows:

@@ -7,9 +7,10 @@ from msgspec.structs import replace
 
 from ..engines.engine import TrialResult
 from ..grading.judges import find_judge_model
+from ..points import describe_points
 from ..run.answer_labels import LabelState, check_labelled_errors, find_label_state
 from ..run.forecast import forecast_rest
-from ..run.gate import GateProblem, check_pilot
+from ..run.gate import GateProblem, check_pilot, count_units, is_pilot_known
 from ..run.run_plan import cluster_of, make_comparison, make_pool, measure_prices, pilot_positions
 from ..run.scores import Scores
 from ..run.store import Run, StoredGrade
@@ -38,14 +39,19 @@ def compute_results(run: Run, *, judge: str | None = None) -> SweepResults:
     pool = make_pool(run.facts, scores.questions)
     comparison = make_comparison(scores, pool)
     contest = comparison.advance()
-    problems = check_pilot(scores, pool)
+    is_over = contest.is_over or run.facts.is_closed
+    problems = [
+        each
+        for each in check_pilot(scores, pool, is_over=is_over or bool(contest.winners))
+        if each.condition != "few" or not contest.winners
+    ]  # few questions that show something were enough
     for arm in contest.winners[:1]:
         problems += check_labelled_errors(scores, arm)
     labels = find_label_state(scores, comparison)
-    reader = _Reader(scores, comparison, problems, labels)
+    reader = _Reader(scores, comparison, problems, labels, needs_budget=run.needs_budget)
     recommendation = reader.recommend()
     answers = [each for each in scores.answers.values() if each.error is None]
-    is_waiting = contest.waits is not None and not run.facts.is_closed and not reader.gate
+    is_waiting = not is_over and not reader.gate and is_pilot_known(scores, pool)
     return SweepResults(
         run=run.facts.run,
         state=run.state,
@@ -57,7 +63,7 @@ def compute_results(run: Run, *, judge: str | None = None) -> SweepResults:
         why=reader.why(),
         questions=max((each.units for each in contest.standings.values()), default=0),
         pilot=contest.rule.pilot,
-        pool=pool.first if run.facts.planned is None else len(pool.units),
+        pool=count_units(run.facts, pool),
         asked=sum(not each.reused for each in answers),
         reused=sum(each.reused for each in answers),
         spent=run.spent,
@@ -146,6 +152,8 @@ def _reason(contest: Contest, standing: Standing) -> Reason:
         return standing.why
     if standing.verdict != "undecided":
         return ""
+    if contest.parts is None:
+        return "untried"  # the pilot is not complete
     if contest.waits is not None and contest.waits[0] == standing.arm:
         return "waiting"
     return "pool" if standing.is_tried else "untried"
@@ -271,7 +279,10 @@ class _Reader:
         comparison: Comparison,
         problems: Sequence[GateProblem],
         labels: LabelState,
+        *,
+        needs_budget: bool,
     ) -> None:
+        self._needs_budget = needs_budget
         self._facts = scores.facts
         self._labels = labels
         self._contest = comparison.contest
@@ -307,7 +318,10 @@ class _Reader:
             return "no arm is shown to be enough against every other"
         if self._labels.wanted:
             return f"{self._labels.wanted:,} answers wait to be labelled"
-        return "not decided yet; 'pondero sweep resume' continues"
+        resume = f"pondero sweep resume {self._facts.run}"
+        if self._needs_budget:
+            return f"not decided yet: --budget is used up; '{resume} --budget USD' raises it"
+        return f"not decided yet; '{resume}' continues"
 
     def _choose(self) -> int | None:
         if self.gate is not None:
@@ -319,7 +333,7 @@ class _Reader:
 
     def _reason(self, chosen: int) -> str:
         facts = self._facts
-        margin = f"{100 * facts.spec.margin:g} points"
+        margin = describe_points(facts.spec.margin)
         if facts.spec.against == "best":
             return f"cheapest not worse than any other arm by more than {margin}"
         reference = facts.arms[facts.reference]

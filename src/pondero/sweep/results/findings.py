@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...extras import install_hint
 from ...store import has_prices
+from ..points import describe_points
 from .number_format import format_cost, format_share_points, many, percent
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 Finding = tuple[str, str]
 
-_LUCK = "a sweep stops when luck is good, so expect 1 to 3 points less"
+_LUCK = (0.01, 0.03)  # by how much a sweep that stops when luck is good flatters the winner
 _WRONGLY = "a sweep says this wrongly at most once in 20"
 
 
@@ -29,7 +30,7 @@ def iter_headline(results: "SweepResults") -> Iterator[Finding]:
     """Yield what is recommended, what it saves, and why; or why nothing is."""
     found, chosen = results.recommendation, results.recommended_arm
     if found is None or chosen is None:
-        yield "nothing", results.why
+        yield "nothing" if results.is_gated or results.state == "done" else "undecided", results.why
         for problem in results.gate:
             for example in problem.examples:
                 yield "", f"answered {example.answer[:60]!r}, target {list(example.targets)!r}"
@@ -41,11 +42,37 @@ def iter_headline(results: "SweepResults") -> Iterator[Finding]:
         yield "recommend", f"{found.name} stays"
         yield "reason", found.why
         yield "measured", f"{percent(chosen.accuracy)} right; {chosen.n:,} questions"
+        yield from _cautions(results)
         return
     yield "recommend", f"{found.name} is enough"
     yield "saves", describe_saving(results)
-    yield "reason", f"{found.why} ({chosen.units:,} {_units(results)}; {_WRONGLY})"
-    yield "measured", f"{format_share_points(chosen.difference)} points; {_LUCK}"
+    yield "reason", f"{found.why} ({_describe_units(results, chosen)}; {_WRONGLY})"
+    yield "measured", _describe_difference(results, chosen)
+    yield from _cautions(results)
+
+
+def _describe_units(results: "SweepResults", arm: "ArmResult") -> str:
+    """Return how many units were bet on; those of the pilot were not."""
+    noun = "clusters" if results.facts.spec.cluster else "questions"
+    if results.facts.spec.once or not results.pilot:
+        return f"{arm.units:,} {noun}"
+    return f"{arm.units - results.pilot:,} {noun} after a pilot of {results.pilot}"
+
+
+def _describe_difference(results: "SweepResults", arm: "ArmResult") -> str:
+    measured = f"{format_share_points(arm.difference)} points"
+    if results.facts.spec.once or arm.difference is None:
+        return measured  # one test at the end does not stop at a lucky moment
+    # Whole points: more digits would promise too much. 0 has no sign.
+    points = [round(100 * (arm.difference - each)) for each in _LUCK]
+    less, least = (f"{each:+}" if each else "0" for each in points)
+    return f"{measured}; a sweep stops when luck is good, so expect {less} to {least}"
+
+
+def _cautions(results: "SweepResults") -> Iterator[Finding]:
+    """Yield what the sanity gate found, and the user continued past."""
+    for problem in results.gate:
+        yield "caution", problem.why
 
 
 def describe_saving(results: "SweepResults") -> str:
@@ -69,10 +96,6 @@ def describe_saving(results: "SweepResults") -> str:
 _LEAST = 0.005  # below this share, a saving rounds to nothing
 
 
-def _units(results: "SweepResults") -> str:
-    return "clusters" if results.facts.spec.cluster else "questions"
-
-
 def iter_details(results: "SweepResults") -> Iterator[Finding]:
     """Yield what else there is to say: of each arm, of kinds, of missing answers and the cost."""
     for arm in results.arms:
@@ -94,13 +117,13 @@ def _forecast(results: "SweepResults") -> Iterator[Finding]:
 
 def describe_forecast(forecast: "Forecast", left: int | None = None) -> str:
     """Return a forecast in words; ``left`` is how many questions of the pool are left."""
-    worse = f"{-100 * forecast.difference:g} points worse"
+    worse = f"{describe_points(-forecast.difference)} worse"
     case = worse if forecast.difference else "equal to the reference"
-    pool = "the pool" if left is None else f"another {left:,} questions"
+    shows = "the pool shows" if left is None else f"another {left:,} questions show"
     cost = f" and {format_cost(forecast.cost)}" if forecast.cost else ""
     return (
-        f"if the level is {case}, the chance that {pool} decides is "
-        f"{100 * forecast.chance:.0f} %; on average after {forecast.units:,.0f} questions{cost}"
+        f"if {forecast.arm or 'the level'} is {case}, the chance that {shows} it to be enough is "
+        f"{100 * forecast.chance:.0f} %; on average it ends after {forecast.units:,.0f} more{cost}"
     )
 
 
@@ -110,12 +133,13 @@ def _arm(results: "SweepResults", arm: "ArmResult") -> Iterator[Finding]:
         f" (measured {format_share_points(arm.difference)} points, {arm.units:,} questions)"
     )  # fmt: skip
     if arm.verdict == "worse":
-        margin = f"{100 * results.facts.spec.margin:g} points"
+        margin = describe_points(results.facts.spec.margin)
         yield "worse", f"{name}  worse by more than {margin}{measured}"
     elif arm.verdict == "given_up":
         yield "given up", f"{name}  unlikely to be shown within this pool{measured}"
     elif arm.verdict == "undecided" and arm.reason in _UNDECIDED:
-        capital = f"; capital {arm.capital or 0:.3g} of 20" if arm.history else ""
+        bet = arm.history and results.has_bets
+        capital = f"; capital {arm.capital or 0:.3g} of 20" if bet else ""
         yield "undecided", f"{name}  {_UNDECIDED[arm.reason]}{capital}{measured}"
     if arm.effect.effect in ("same", "less"):
         yield _effect(arm)
@@ -197,12 +221,18 @@ def html_of(results: "SweepResults") -> str:
     lines = (
         f"<li><b>{escape(label)}</b> {escape(words)}</li>" for label, words in results.findings()
     )
-    head = "".join(f"<th>{name}</th>" for name in ("arm", "right", "cost", "capital", "verdict"))
+    columns = {
+        "arm": [escape(arm.name) for arm in results.arms],
+        "right": [percent(arm.accuracy) for arm in results.arms],
+        "cost": [escape(format_cost(arm.cost)) for arm in results.arms],
+        "capital": [f"{arm.capital or 0:.3g}" for arm in results.arms],
+        "verdict": [arm.verdict.replace("_", " ") for arm in results.arms],
+    }
+    if not results.has_bets:
+        del columns["capital"]
+    head = "".join(f"<th>{name}</th>" for name in columns)
     rows = "".join(
-        "<tr>"
-        f"<td>{escape(arm.name)}</td><td>{percent(arm.accuracy)}</td>"
-        f"<td>{escape(format_cost(arm.cost))}</td><td>{arm.capital or 0:.3g}</td>"
-        f"<td>{arm.verdict.replace('_', ' ')}</td></tr>"
-        for arm in results.arms
+        f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>"
+        for row in zip(*columns.values(), strict=True)
     )
     return f"<ul>{''.join(lines)}</ul><table><tr>{head}</tr>{rows}</table>"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from .findings import Finding, iter_details, iter_headline
-from .number_format import format_cost, format_share_points, percent
+from .number_format import format_cost, format_share_points, many, percent
 
 if TYPE_CHECKING:
     from .values import ArmResult, SweepResults
@@ -50,6 +50,8 @@ def _iter_table(results: "SweepResults", width: int | None) -> Iterator[str]:
     rows = zip(*(_row(arm, results.tokens_shown) for arm in results.arms), strict=True)
     head = (results.tokens_shown if name == "thinking" else name for name in _HEAD)
     columns = dict(zip(head, rows, strict=True))
+    if not results.has_bets:
+        del columns["capital"]
     if width is not None and _width(columns) > width and len(results.models()) == 1:
         columns["arm"] = tuple(map(_levels, results.arms))
     for least in _LEAST:
@@ -100,14 +102,18 @@ def _iter_capital(results: "SweepResults", width: int | None) -> Iterator[str]:
     """Yield a line for each arm that bet: its capital from the first question to the last."""
     names = results.labels()
     bet = [(name, arm) for name, arm in zip(names, results.arms, strict=True) if arm.history]
-    if not bet:
+    if not bet or not results.has_bets:
         return
     yield ""
     longest = max(len(name) for name, _ in bet)
-    said = [f"{arm.capital or 0:.3g} of 20, {arm.units:,} questions" for _, arm in bet]
+    said = [
+        f"{arm.capital or 0:.3g} of 20, {len(arm.history):,} {many(len(arm.history), 'bet')}"
+        for _, arm in bet
+    ]
     room = (_INDENT + longest + 4 + _BARS_MOST + max(map(len, said))) if width is None else width
     room -= _INDENT + longest + 2
     beside = room - 2 - max(map(len, said))
+    yield from (f"{'':<{_INDENT}}{line}" for line in results.legend())
     for number, (name, arm) in enumerate(bet):
         start = f"{'' if number else 'capital':<{_INDENT}}{name:<{longest}}  "
         if beside >= _BARS_LEAST:

@@ -239,6 +239,11 @@ class SweepResults(Struct, frozen=True, kw_only=True):
         return self.recommendation is not None
 
     @property
+    def has_bets(self) -> bool:
+        """Return whether arms bet a capital; ``once`` does so only on questions added later."""
+        return not self.facts.spec.once or any(len(arm.history) > 1 for arm in self.arms)
+
+    @property
     def saving(self) -> float | None:
         """Return the share of the reference's cost that the recommended arm saves, if known."""
         chosen, found = self.recommended_arm, self.reference

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from decimal import Decimal
 from statistics import fmean
 
+from msgspec.structs import replace
+
 from ..statistics.comparison import Pool
-from ..statistics.forecast import RUNS, USUAL_DISCORDANCE, Forecast, foresee
+from ..statistics.forecast import RUNS, USUAL_DISCORDANCE, Forecast, foresee, foresee_once
 from .run_plan import has_dollars, make_comparison, measure_prices, pilot_positions
 from .scores import Scores
 
@@ -31,19 +33,27 @@ def forecast_rest(
     prices = measure_prices(scores, places) if priced else free
     margin, rest = facts.spec.margin, pool.horizon(arm, at)[1] - at
     process = contest.current_process
-    return tuple(
-        foresee(
-            (prices[arm], prices[facts.reference]),
-            discordance_of(scores, arm, places),
+    budget = math.inf if left is None or not priced else float(left)
+    pair = (prices[arm], prices[facts.reference])
+    differs = discordance_of(scores, arm, places)
+    found = (
+        foresee_once(pair, differs, rest, process=process, budget=budget, difference=difference)
+        if facts.spec.once and process is not None
+        else foresee(
+            pair,
+            differs,
             margin,
             max(0, rest),
-            budget=math.inf if left is None or not priced else float(left),
+            budget=budget,
             difference=difference,
             process=process,
             runs=max(40, min(RUNS, _PLAYED // max(1, rest))),
         )
         for difference in (0.0, -margin / 2)
     )
+    is_alone = len({each.model for each in facts.arms}) == 1
+    name = facts.arms[arm].level if is_alone else facts.arms[arm].name
+    return tuple(replace(each, arm=name) for each in found)
 
 
 def discordance_of(scores: Scores, arm: int, places: Sequence[int]) -> float:

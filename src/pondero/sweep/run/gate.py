@@ -10,6 +10,7 @@ from typing import Literal
 from msgspec import Struct
 
 from ..grading.proposal import find_accepting
+from ..points import describe_points
 from ..statistics.allocation import fewest
 from ..statistics.comparison import Pool
 from .run_plan import judged_rule, pilot_positions
@@ -34,7 +35,10 @@ class GateExample(Struct, frozen=True):
 
 
 class GateProblem(Struct, frozen=True):
-    """Why the gate fails. ``stays``: a recommendation is not possible while it holds."""
+    """Why the gate fails. ``stays``: a recommendation is not possible while it holds.
+
+    Otherwise it is a caution: a run that continues past it has a recommendation, which names it.
+    """
 
     condition: Condition
     why: str
@@ -52,10 +56,15 @@ def check_units(
     if units >= least:
         return []
     why = (
-        f"{units} {noun} are too few to show anything within {100 * margin:g} points: "
+        f"{units} {noun} are too few to show anything within {describe_points(margin)}: "
         f"{least} are the least"
     )
-    return [GateProblem("few", why, stays=False)]
+    return [GateProblem("few", why)]
+
+
+def count_units(facts: RunFacts, pool: Pool) -> int:
+    """Return how many units a run has by now: those it was planned with, and those added."""
+    return pool.first if facts.planned is None else len(pool.units)
 
 
 def fewest_units(facts: RunFacts) -> int:
@@ -64,16 +73,30 @@ def fewest_units(facts: RunFacts) -> int:
     return fewest(margin or facts.spec.margin, alpha=alpha)
 
 
-def check_pilot(scores: Scores, pool: Pool) -> list[GateProblem]:
-    """Return the problems of the pilot's answers, or of all so far if the run went on past it."""
+def is_pilot_known(scores: Scores, pool: Pool) -> bool:
+    """Return whether every arm that a run began with has been asked and graded in the pilot."""
+    facts = scores.facts
+    arms = range(len(facts.arms) - facts.added)
+    return all(scores.is_known(arm, at) for at in pilot_positions(facts, pool) for arm in arms)
+
+
+def check_pilot(scores: Scores, pool: Pool, *, is_over: bool = False) -> list[GateProblem]:
+    """Return the problems of the pilot's answers, or of all so far if the run went on past it.
+
+    Part of a pilot shows nothing, unless nothing more is asked: then these answers are all.
+    """
     facts = scores.facts
     positions = pilot_positions(facts, pool)
     if facts.past_gate:
         positions = [at for unit in pool.units for at in unit]
     noun = "clusters" if facts.spec.cluster else "questions"
-    problems = check_units(facts.spec.margin, pool.first, noun=noun, least=fewest_units(facts))
-    for check in (_check_reference, _check_cut, _check_refused, _check_judge):
-        problems += check(scores, positions)
+    problems = check_units(
+        facts.spec.margin, count_units(facts, pool), noun=noun, least=fewest_units(facts)
+    )
+    problems += _check_labelled(scores)
+    if is_over or is_pilot_known(scores, pool):
+        for check in (_check_reference, _check_cut, _check_refused, _check_judge):
+            problems += check(scores, positions)
     return problems
 
 
@@ -91,11 +114,22 @@ def _check_reference(scores: Scores, positions: Sequence[int]) -> list[GateProbl
         return [GateProblem("floor", why, examples=examples, judges=judges)]
     if share == 1:
         why = (
-            f"{right}: with questions this easy, or a judge this mild, every level looks enough, "
-            "also on harder work"
+            f"{right}{_describe_others(scores, positions)}: with questions this easy, or a judge "
+            "this mild, a level can look enough that is not on harder work; if these questions "
+            "are your work, this does no harm"
         )
         return [GateProblem("ceiling", why, stays=False)]
     return []
+
+
+def _describe_others(scores: Scores, positions: Sequence[int]) -> str:
+    """Return how often the other arms are right, if that is not always."""
+    said = []
+    for number, arm in enumerate(scores.facts.arms):
+        known = [each for at in positions if (each := scores.score(number, at)) is not None]
+        if known and fmean(known) < 1:
+            said.append(f"{arm.level} in {100 * fmean(known):.0f} %")
+    return f", {', '.join(said)}" if said else ""
 
 
 def _check_cut(scores: Scores, positions: Sequence[int]) -> list[GateProblem]:
@@ -119,10 +153,16 @@ def _check_refused(scores: Scores, positions: Sequence[int]) -> list[GateProblem
     return problems
 
 
+def _check_labelled(scores: Scores) -> list[GateProblem]:
+    if judged_rule(scores.facts)[0] is not None:
+        return []
+    why = f"the judge {scores.facts.spec.judge!r} errs too often on the labelled answers"
+    return [GateProblem("judge", why)]
+
+
 def _check_judge(scores: Scores, positions: Sequence[int]) -> list[GateProblem]:
     if judged_rule(scores.facts)[0] is None:
-        why = f"the judge {scores.facts.spec.judge!r} errs too often on the labelled answers"
-        return [GateProblem("judge", why)]
+        return []  # found already, by labelled answers
     arms = range(len(scores.facts.arms))
     failed = sum(scores.count_ungraded(arm, positions) for arm in arms)
     asked = sum(scores.count(arm, positions, lambda _: True) for arm in arms)

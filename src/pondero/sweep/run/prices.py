@@ -12,6 +12,7 @@ from ..questions import Question
 from ..spec import Spec
 
 _JUDGING = 2_048  # tokens of a judge's own instructions
+_BYTES_OF_TOKEN = 4  # about, of English text
 _ENVELOPE = 512  # tokens around a prompt: roles, separators, the service's own prompt
 
 
@@ -27,8 +28,15 @@ def max_answer_cost(
             "set --max-tokens"
         )
         raise BadParameter(message)
-    words = len(dump_json(question.prompt).encode()) + len((system or "").encode())
-    usage = Usage(input=words + _ENVELOPE, output=most)
+    return _price(arm, Usage(input=_count_bytes(question, system) + _ENVELOPE, output=most))
+
+
+def _count_bytes(question: Question, system: str | None) -> int:
+    return len(dump_json(question.prompt).encode()) + len((system or "").encode())
+
+
+def _price(arm: Arm, usage: Usage) -> Decimal:
+    entry = load_catalog().entry(arm.model)
     price = price_usage(entry.provider.name, entry.model, usage)
     if price is None:
         message = (
@@ -41,9 +49,19 @@ def max_answer_cost(
 def max_trial_cost(spec: Spec, arm: Arm, question: Question) -> Decimal:
     """Return the most that one answer can cost, at the engine's price."""
     bound = max_answer_cost(arm, question, system=spec.system, max_tokens=spec.max_tokens)
+    return bound * _find_discount(spec, arm)
+
+
+def usual_trial_cost(spec: Spec, arm: Arm, question: Question, tokens: int) -> Decimal:
+    """Return about what an answer of this length costs; raise BadParameter without a price."""
+    words = _count_bytes(question, spec.system) // _BYTES_OF_TOKEN
+    return _price(arm, Usage(input=words, output=tokens)) * _find_discount(spec, arm)
+
+
+def _find_discount(spec: Spec, arm: Arm) -> Decimal:
     if spec.engine not in DISCOUNTED:
-        return bound
-    return bound * batch_discount(load_catalog().entry(arm.model).provider.name)
+        return Decimal(1)
+    return batch_discount(load_catalog().entry(arm.model).provider.name)
 
 
 def find_trial_bound(spec: Spec, arm: Arm, question: Question) -> Decimal | None:

@@ -7,7 +7,7 @@ from ...thinking import parse_auto
 from ..engines.engine import TrialResult
 from ..grading.judges import find_judge_kind
 from ..grading.labels import draw_labelled
-from ..questions import Question
+from ..questions import Question, cluster_name
 from ..statistics.allocation import pilot_size
 from ..statistics.comparison import Comparison, Correction, Pool
 from ..statistics.contest import ContestRule
@@ -39,9 +39,7 @@ def make_pool(facts: RunFacts, questions: Sequence[Question]) -> Pool:
 
 def cluster_of(facts: RunFacts, question: Question, position: int) -> object:
     """Return the cluster of a question: a value of its metadata, or the question itself."""
-    field = facts.spec.cluster
-    value = question.metadata.get(field) if field else None
-    return f"={value}" if value is not None else position
+    return cluster_name(question, facts.spec.cluster) or position
 
 
 def kind_of(question: Question) -> str | None:

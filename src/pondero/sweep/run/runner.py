@@ -24,7 +24,7 @@ from ..statistics.contest import Contest
 from ..statistics.forecast import Forecast
 from .answer_store import AnswerStore
 from .forecast import forecast_rest
-from .gate import GateProblem, check_pilot, check_units, fewest_units
+from .gate import GateProblem, check_pilot, check_units, count_units, fewest_units
 from .growth import first_unseen, keep_fronts
 from .prices import find_trial_bound, max_grade_cost
 from .run_plan import (
@@ -119,7 +119,8 @@ class Runner:
         """
         await self._catch_up()
         facts = self._run.facts
-        few = check_units(facts.spec.margin, self._pool.first, least=fewest_units(facts))
+        units = count_units(facts, self._pool)
+        few = check_units(facts.spec.margin, units, least=fewest_units(facts))
         if few and not facts.past_gate:
             return self.gate()
         arms = range(len(facts.arms))
@@ -129,7 +130,8 @@ class Runner:
 
     def gate(self) -> list[GateProblem]:
         """Return what the sanity gate finds so far."""
-        return check_pilot(self._scores, self._pool)
+        is_over = not self.budget.closed  # else the pilot can be completed later
+        return check_pilot(self._scores, self._pool, is_over=is_over)
 
     def forecast(self) -> tuple[Forecast, ...]:
         """Return forecasts by the pilot: for an equal arm, and one worse by half the margin."""
@@ -143,7 +145,7 @@ class Runner:
         problems = await self.begin()
         facts = self._run.facts
         if self.budget.closed or (problems and not facts.past_gate):
-            self._run.end("stopped")
+            self.end()
             return None
         comparison = self._plan(make_comparison(self._scores, self._pool))
         while (waits := comparison.advance().waits) is not None and not self.budget.closed:
@@ -152,8 +154,15 @@ class Runner:
             if comparison.advance().waits == waits and len(self._scores.answers) == before:
                 break  # nothing could be sent
             comparison = self._plan(make_comparison(self._scores, self._pool))
-        self._run.end("done" if comparison.contest.is_over else "stopped")
+        if comparison.contest.is_over:
+            self._run.end("done")
+        else:
+            self.end()
         return comparison.contest
+
+    def end(self) -> None:
+        """Save that the run was stopped, and whether by its budget."""
+        self._run.end("stopped", used_up=self.budget.is_used_up)
 
     def _plan(self, comparison: Comparison) -> Comparison:
         """Aim the next bets at what the budget pays for; save that, so that a replay agrees."""

@@ -60,6 +60,7 @@ _RUNS = Jobs(
 
 
 _GRADE = "INSERT OR REPLACE INTO grades VALUES (?, ?, ?, ?, ?, ?)"
+_USED_UP = "stopped by the budget"
 _FACT = "INSERT OR REPLACE INTO facts VALUES (?, ?)"
 
 
@@ -105,6 +106,8 @@ class RunFacts(Struct, frozen=True, kw_only=True):
     """The mistakes of a model that judges, on answers that people labelled before."""
     is_closed: bool = False
     """Whether it was told to decide by the answers that are there."""
+    source: str = ""
+    """The file of its questions, if they came from one."""
 
 
 class RunSummary(Struct, frozen=True):
@@ -113,6 +116,10 @@ class RunSummary(Struct, frozen=True):
     run: str
     started: float
     state: State
+    models: tuple[str, ...] = ()
+    questions: int = 0
+    source: str = ""
+    """The file of its questions, if they came from one."""
 
 
 def runs_folder() -> Path:
@@ -131,7 +138,7 @@ def list_runs() -> list[RunSummary]:
     for name in _RUNS.names():
         try:
             with Run.open(name) as run:
-                found.append(RunSummary(run.facts.run, run.facts.started, run.state))
+                found.append(run.summarize())
         except (StoreError, UsageError):
             continue
     return sorted(found, key=lambda each: each.started, reverse=True)
@@ -151,7 +158,13 @@ class Run:
 
     @classmethod
     def create(
-        cls, spec: Spec, questions: Sequence[Question], arms: Sequence[Arm], *, reference: int
+        cls,
+        spec: Spec,
+        questions: Sequence[Question],
+        arms: Sequence[Arm],
+        *,
+        reference: int,
+        source: str = "",
     ) -> "Run":
         """Create a run with these questions, in the order of the trials.
 
@@ -168,6 +181,7 @@ class Run:
             reference=reference,
             data=digest(questions),
             past_gate=spec.past_gate,
+            source=source,
         )
         database = _RUNS.create(name)
         with database.transaction() as connection:
@@ -181,6 +195,18 @@ class Run:
         """Return a run that is on disk."""
         database, text = _RUNS.open(name)
         return cls(database, _parse_facts(text))
+
+    def summarize(self) -> RunSummary:
+        """Return the run as a list shows it."""
+        facts = self.facts
+        return RunSummary(
+            facts.run,
+            facts.started,
+            self.state,
+            tuple(dict.fromkeys(arm.model for arm in facts.arms)),
+            self._database.rows("SELECT COUNT(*) FROM questions")[0][0],
+            facts.source,
+        )
 
     def change(self, **fields: Any) -> None:
         """Save changed facts of the run."""
@@ -245,9 +271,15 @@ class Run:
             return "done" if state == "done" else "stopped"
         return "running" if is_locked(self._database.path) else "interrupted"
 
-    def end(self, state: Literal["stopped", "done"]) -> None:
-        """Save how the run ended."""
-        self._set("state", state)
+    @property
+    def needs_budget(self) -> bool:
+        """Return whether its budget stopped it: it continues only with a larger one."""
+        known = dict(self._database.rows("SELECT name, value FROM facts WHERE name = 'state'"))
+        return known.get("state") == _USED_UP
+
+    def end(self, state: Literal["stopped", "done"], *, used_up: bool = False) -> None:
+        """Save how the run ended; ``used_up``: its budget stopped it."""
+        self._set("state", _USED_UP if used_up and state == "stopped" else state)
 
     def _set(self, name: str, value: str) -> None:
         self._database.rows(_FACT, (name, value))

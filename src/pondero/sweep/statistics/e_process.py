@@ -51,7 +51,7 @@ class EProcess(Struct, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.main < 0:
-            self.main, self.spare = _divide(self.share)
+            self.main, self.spare = divide_capital(self.share)
 
     @property
     def capital(self) -> float:
@@ -125,11 +125,11 @@ class EProcess(Struct, kw_only=True):
     def extend(self) -> None:
         """Divide the capital again: more units are planned than before."""
         if self.won_at is None:
-            self.main, self.spare = _divide(self.capital)
+            self.main, self.spare = divide_capital(self.capital)
 
     def receive(self, amount: float) -> None:
         """Add capital that another arm hands on."""
-        main, spare = _divide(amount)
+        main, spare = divide_capital(amount)
         self.share += amount
         self.main += main
         self.spare += spare
@@ -158,7 +158,8 @@ class EProcess(Struct, kw_only=True):
         return min(1.0, _tail(away - way) + more)
 
 
-def _divide(capital: float) -> tuple[float, float]:
+def divide_capital(capital: float) -> tuple[float, float]:
+    """Return the main part of a capital, and the part that bets slowly."""
     return capital * (1 - _RESERVE), capital * _RESERVE
 
 

@@ -7,13 +7,21 @@ from random import Random
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .allocation import pilot_size
+from .allocation import PILOT, pilot_size
 from .e_process import EProcess
+from .exact_test import once_chance
 
 USUAL_DISCORDANCE = 0.1
 """The share of questions on which two arms differ, before anything was measured."""
 
 RUNS = 200
+_PLAYED = 30_000  # units of a forecast before anything is measured, about half a second
+_LEAST_RUNS, _MOST_RUNS = 100, 1_000
+
+
+def count_runs(units: int) -> int:
+    """Return how often to play a pool before anything is measured: a small one more often."""
+    return max(_LEAST_RUNS, min(_MOST_RUNS, _PLAYED // max(1, units)))
 
 
 class Forecast(Struct, frozen=True):
@@ -23,6 +31,8 @@ class Forecast(Struct, frozen=True):
     chance: float
     units: float
     cost: float
+    arm: str = ""
+    """The arm that it is about, if that is known."""
 
 
 def foresee(
@@ -31,20 +41,19 @@ def foresee(
     margin: float,
     pool: int,
     *,
-    arm: int = 0,
     budget: float = math.inf,
     share: float = 0.7,
     difference: float = 0.0,
     process: EProcess | None = None,
     runs: int = RUNS,
+    pilot: int = PILOT,
 ) -> Forecast:
-    """Play the procedure ``runs`` times for one arm; ``prices`` of a question, the reference last.
+    """Play the procedure ``runs`` times for the first arm; ``prices``, the reference last.
 
     With ``process`` it continues from there for ``pool`` more units, and has no pilot.
     """
-    draw = Random(1).random  # noqa: S311 - the same forecast every time
-    pair = prices[arm] + prices[-1]
-    start = 0 if process else pilot_size(pool)
+    pair = prices[0] + prices[-1]
+    start = 0 if process else pilot_size(pool, pilot)
     piloted = start * math.fsum(prices)
     most = pool
     if budget < math.inf and pair > 0:
@@ -52,7 +61,10 @@ def foresee(
     discordance = max(discordance, abs(difference))
     gain, differ = (discordance + difference) / 2, discordance
     won = used = 0
-    for _ in range(runs):
+    for number in range(runs):
+        # Each play has its own luck: what an earlier one used of it does not change the others, so
+        # that two margins are compared on the same answers.
+        draw = Random(number).random  # noqa: S311 - the same forecast every time
         now = replace(process) if process else EProcess(margin=margin, share=share)
         if process:
             now.extend()
@@ -69,3 +81,36 @@ def foresee(
                 break
     mean = used / runs
     return Forecast(difference, won / runs, mean, piloted + max(0.0, mean - start) * pair)
+
+
+def foresee_once(
+    prices: Sequence[float],
+    discordance: float,
+    left: int,
+    *,
+    process: EProcess,
+    budget: float = math.inf,
+    difference: float = 0.0,
+) -> Forecast:
+    """Return the forecast of the one test after ``left`` more units, which are all asked."""
+    cost = left * math.fsum(prices)
+    chance = 0.0  # a budget that ends before the pool leaves it undecided
+    if cost <= budget:
+        chance = once_chance(
+            left,
+            process.margin,
+            discordance=max(discordance, abs(difference)),
+            difference=difference,
+            share=process.share,
+            alpha=process.alpha,
+            seen=_count_seen(process),
+        )
+    return Forecast(difference, chance, left, cost)
+
+
+def _count_seen(process: EProcess) -> tuple[int, int, int]:
+    """Return gains, losses and all units that a process of right-or-wrong answers has learned."""
+    n, total, margin = process.n, process.total, process.margin
+    # The squares are those of gains + margin, losses - margin, and of the margin for each tie.
+    losses = round((process.squares - n * margin**2 - total * (1 + 2 * margin)) / 2)
+    return round(total) + losses, losses, n

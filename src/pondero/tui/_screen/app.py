@@ -3,7 +3,7 @@
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -23,7 +23,7 @@ from ...cassettes import AsyncTap
 from ...errors import PonderoError
 from ...store import redact_secrets
 from .. import file_mentions
-from ..reports import describe_error
+from ..reports import describe_end, describe_error
 from ..session import Session, describe_unexpected
 from ..state import (
     Action,
@@ -38,13 +38,14 @@ from ..state import (
     reduce,
 )
 from .conversation import ConversationTab, Tabs
+from .draft_keeper import DraftKeeper
 from .ending import EndingSignals, is_by_signal
 from .executor import Executor
 from .widgets.approval import ApprovalScreen
 from .widgets.comparison_screen import ComparisonScreen
-from .widgets.model_picker import ModelPicker
 from .widgets.palette import CommandChosen, Commands
 from .widgets.prompt import Completion, Prompt, QueuedMessages
+from .widgets.search_picker import SearchPicker, filter_choices
 from .widgets.thread_list import Search, ThreadPane
 from .widgets.transcript import Transcript
 from .widgets.views import DARK, THEMES, Bar, Picker, ThinkingView
@@ -52,8 +53,8 @@ from .widgets.views import DARK, THEMES, Bar, Picker, ThinkingView
 _FRAMES_A_SECOND = 30
 _NARROW = 64
 _TYPED_EVERY = 2.0
-"""Seconds between two writings of the words in the input line."""
-_MODELS_A_PAGE = 8
+"""Seconds between two writings of the words in the input line, and of unsaved turns."""
+_ROWS_A_PAGE = 8
 _MORE = "↓ more below: Page Down, Ctrl+End"
 
 
@@ -101,6 +102,7 @@ class ChatApp(App[None]):
         self.prompt: Prompt = Prompt(self._complete_line, self._preview_line)
         self._bar = Bar()
         self._executor = Executor(self, self._tabs, tap, clock)
+        self._drafts = DraftKeeper(self._tabs, self.prompt, self._executor)
         self._ending = EndingSignals()
         self._frames: Timer | None = None
         self._picking: PickerState | None = None
@@ -152,7 +154,7 @@ class ChatApp(App[None]):
         for action in self._first:
             self.dispatch(action)
         self._executor.restore_drafts(self.tab)
-        self.set_interval(_TYPED_EVERY, self._save_drafts)
+        self.set_interval(_TYPED_EVERY, self._drafts.keep)
         self._ending.set_handlers(self.leave)
         self.app_resume_signal.subscribe(self, self._repaint)
 
@@ -176,13 +178,8 @@ class ChatApp(App[None]):
 
     async def _leave(self, code: int) -> None:
         stopped = await self._executor.stop_all()
-        self._save_drafts(stopped if code else ())
-        self.exit(return_code=code)
-
-    def _save_drafts(self, cut: Collection[ConversationTab] = ()) -> None:
-        for tab in self._tabs:
-            typed = self.prompt.full_text if tab is self.tab else ""
-            self._executor.save_drafts(tab, typed, cut=tab in cut)
+        self._drafts.save(stopped if code else ())
+        self.exit(return_code=code, message=None if code else describe_end(self.state) or None)
 
     # -- the loop: an action, a state, what it asks for -------------------------------------------
 
@@ -194,13 +191,15 @@ class ChatApp(App[None]):
             self.page.to_end()
         was = tab.state
         tab.state, asked = reduce(was, action, self._dial)
-        if tab.state.queue != was.queue:
-            self._executor.save_drafts(tab, self.prompt.full_text if tab is self.tab else "")
+        self._drafts.note_asked(was, tab.state)
+        is_queue_changed = tab.state.queue != was.queue
         if tab is self.tab and tab.state is not was and self.page.is_attached:
             self._draw()  # unless the app has been closed
         self._run_frames()
         for effect in asked:
             self._run_effect(effect, tab)
+        if is_queue_changed:  # with the words that an effect put into the input line
+            self._drafts.save_tab(tab)
         for past in opened.past if opened is not None else ():
             if past.message.role == "user":
                 self.prompt.remember(past.message.text)
@@ -228,9 +227,12 @@ class ChatApp(App[None]):
             self._picking = state.choosing
             self.push_screen(self._make_picker(state.choosing), self._pick_item)
 
-    def _make_picker(self, choosing: PickerState) -> Picker | ModelPicker:
+    def _make_picker(self, choosing: PickerState) -> Picker | SearchPicker:
         if choosing.what == "model":
-            return ModelPicker(choosing.title, self.tab.session.find_models)
+            return SearchPicker(choosing.title, self.tab.session.find_models)
+        if choosing.what in ("hit", "thread"):  # what was found, or when it was used, must be seen
+            find = partial(filter_choices, choosing.choices)
+            return SearchPicker(choosing.title, find, two_lines=True)
         return Picker(choosing)
 
     @on(Transcript.BelowChange)
@@ -285,8 +287,7 @@ class ChatApp(App[None]):
 
     def show_tab(self, tab: ConversationTab) -> None:
         """Put a tab on the screen; the one that is left continues if it has something to do."""
-        self._executor.save_drafts(self.tab, "")  # the input line goes along
-        self._tabs.activate(tab)
+        self._drafts.activate(tab)
         self.page.to_end()
         self._draw()
         self._executor.refresh_pane()
@@ -297,14 +298,11 @@ class ChatApp(App[None]):
 
     def restore_input(self, words: str, *, selected: bool) -> bool:
         """Put words into the input line; False if it has others, and only ↑ recalls them."""
-        if self.prompt.text:
-            self.prompt.remember(words)
-            return False
-        if selected:
-            self.prompt.offer(words)
-        else:
-            self.prompt.put(words)
-        return True
+        return self._drafts.restore_input(words, selected=selected)
+
+    def set_aside(self, words: tuple[str, ...]) -> None:
+        """Let ↑ recall these words."""
+        self._drafts.set_aside(words)
 
     def paste_text(self) -> None:
         """Paste the clipboard's text into the input line."""
@@ -327,7 +325,11 @@ class ChatApp(App[None]):
     @on(Prompt.LineSent)
     def _submit_line(self, event: Prompt.LineSent) -> None:
         self.page.to_end()
-        self.dispatch(actions.Submitted(event.text, self._clock()))
+        self._submit(event.text)
+
+    def _submit(self, line: str) -> None:
+        self.dispatch(actions.Submitted(line, self._clock()))
+        self.page.begin_at_list(self.state.page)
 
     @on(Prompt.CompletionsOffered)
     def _show_completions(self, event: Prompt.CompletionsOffered) -> None:
@@ -340,6 +342,7 @@ class ChatApp(App[None]):
     @on(Prompt.InterruptPressed)
     def _interrupt_or_clear(self) -> None:
         if self.prompt.text and not self.state.busy:
+            self._drafts.set_aside_line()
             self.prompt.put("")
         else:
             self.dispatch(actions.TurnInterrupted(hard=True))
@@ -367,9 +370,10 @@ class ChatApp(App[None]):
     @on(CommandChosen)
     def _run_command(self, event: CommandChosen) -> None:
         if event.needs_more:
+            self._drafts.set_aside_line()
             self.prompt.put(f"{event.line} ")
         else:
-            self.dispatch(actions.Submitted(event.line, self._clock()))
+            self._submit(event.line)
 
     @on(ThreadPane.SearchChanged)
     def _search_threads(self, event: ThreadPane.SearchChanged) -> None:
@@ -412,7 +416,7 @@ class ChatApp(App[None]):
 
     def action_pick(self) -> None:
         """Open the picker of levels; when it is open, select the next one."""
-        if isinstance(self.screen, Picker):
+        if isinstance(self.screen, Picker | SearchPicker):
             self.screen.action_next()
         elif self._approval is None:
             self.dispatch(actions.PickerOpened())
@@ -433,6 +437,11 @@ class ChatApp(App[None]):
         """Give the pane the whole width if two would be too narrow."""
         self._middle.set_class(event.size.width < _NARROW, "narrow")
 
+    def action_suspend_process(self) -> None:
+        """Write what was typed, and stop until the shell continues the chat: it may never do so."""
+        self._drafts.keep()
+        super().action_suspend_process()
+
     def action_unfold(self) -> None:
         """Open the newest thought, or fold it."""
         self.dispatch(actions.ThinkingToggled())
@@ -447,8 +456,8 @@ class ChatApp(App[None]):
             self._approval.action_turn(step)
         elif self._comparison is not None:
             self._comparison.turn(step)
-        elif isinstance(self.screen, ModelPicker):
-            self.screen.action_move(_MODELS_A_PAGE * step)
+        elif isinstance(self.screen, SearchPicker):
+            self.screen.action_move(_ROWS_A_PAGE * step)
         elif step < 0 and self.page.scroll_y <= 0:
             self.dispatch(actions.Scrolled("older"))
         else:

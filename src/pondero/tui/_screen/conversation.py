@@ -1,11 +1,13 @@
 """The conversations of the chat: each tab has a state, a thread, and the events of its answer."""
 
 from asyncio import Future
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
+from ...canon import Message, Text
+from ...store import Drafts
 from ..session import Candidate, Session
-from ..state import ChatState, Word, actions
+from ..state import ChatState, DraftQuestion, Word, actions, read_question, write_question
 
 _KEYS_PER_TAB = 1_000_000_000
 
@@ -47,6 +49,37 @@ class ConversationTab:
     def is_written(self) -> bool:
         """Return whether all of it is on disk, so that it can be closed and opened again."""
         return self.state.thread is not None and self.state.unsaved is None
+
+    def save_drafts(
+        self, typed: str, *, cut: bool = False, ahead: Iterable[str] = (), patient: bool = True
+    ) -> None:
+        """Keep the queue of the thread and the words in the input line, in case of a kill.
+
+        ``ahead``: further prompts of the queue.
+        """
+        asked = (*self.state.queue, *map(DraftQuestion, ahead))
+        queue = tuple(map(write_question, asked))
+        drafts = Drafts(queue, typed, cut, self.state.attached)
+        self.session.writer.save_drafts(drafts, patient=patient)
+
+    def take_drafts(self) -> tuple[actions.RestoredDrafts, tuple[str, ...]]:
+        """Return what waited for this thread when its program ended, and what was set aside."""
+        drafts = self.session.writer.take_drafts()
+        queue = tuple(map(read_question, drafts.queue))
+        attached = read_question(Message("user", (*drafts.attached, Text("")))).parts
+        return actions.RestoredDrafts(queue, drafts.typed, attached), drafts.set_aside
+
+    def try_again(self) -> actions.LateSave | None:
+        """Write what could not be written before; None if that changed nothing here."""
+        if self.state.comparing is not None:
+            for each in self.candidates.values():
+                each.try_again()
+        if self.state.busy:  # what waits is a part of the turn, whose journal tries again
+            return None
+        saved = self.session.writer.try_again()
+        if saved.thread is None and bool(saved.unsaved) == bool(self.state.unsaved):
+            return None
+        return actions.LateSave(saved.thread, saved.unsaved, saved.grown)
 
     def feed(self, event: actions.Arrival) -> None:
         """Take an event of the answer; the next frame draws it."""

@@ -15,11 +15,11 @@ import msgspec
 from textual.app import SuspendNotSupported
 from textual.worker import WorkerError
 
-from ...canon import Json, Message, Text
+from ...canon import Json
 from ...cassettes import AsyncTap
 from ...client import attachment
 from ...errors import PonderoError, UnknownThread
-from ...store import Drafts, set_config
+from ...store import set_config
 from .. import file_mentions
 from ..clipboard import copy, picture
 from ..reports import describe_error, export_thread, redact_ended, run_doctor, tools, wire
@@ -33,8 +33,6 @@ from ..state import (
     Word,
     actions,
     effects,
-    read_question,
-    write_question,
 )
 from .conversation import ConversationTab, Running, Tabs
 
@@ -66,6 +64,9 @@ class Host(Protocol):
 
     def restore_input(self, words: str, *, selected: bool) -> bool:
         """Put words into the input line; False if it has others, and only ↑ recalls them."""
+
+    def set_aside(self, words: tuple[str, ...]) -> None:
+        """Keep words that the input line does not have; ↑ recalls them, also in the next chat."""
 
     def paste_text(self) -> None:
         """Paste the clipboard's text into the input line."""
@@ -237,37 +238,12 @@ class Executor:
         self._dispatch(actions.ColumnEnded(column, redact_ended(candidate.ended)), tab)
 
     def _close_comparison(self, effect: effects.CloseComparison, tab: ConversationTab) -> None:
-        writer, state = tab.session.writer, tab.state
-        copies = [
-            effect.names[column]
-            for column, each in tab.candidates.items()
-            if column != effect.chosen
-            and writer.branch(
-                each.stored,
-                effect.number,
-                model=each.ask.model,
-                level_text=each.ask.level_text,
-                system=each.ask.system,
-                name=effect.names[column],
-                journal=each.journal,
-            )
-        ]
-        lines = [f"kept in copies of this thread: {', '.join(copies)}"] if copies else []
-        if effect.chosen is None:
-            self._dispatch(actions.ComparisonClosed(lines=tuple(lines)), tab)
-            return
-        stored = tab.candidates[effect.chosen].stored
-        writer.rewind(effect.number)
-        saved = writer.add(
-            stored,
-            model=state.model,
-            level_text=state.level_text,
-            system=state.system,
-            journal=tab.candidates[effect.chosen].journal,
+        candidates, tab.candidates = tab.candidates, {}
+        state = tab.state
+        closed = tab.session.close_comparison(
+            effect, candidates, model=state.model, level_text=state.level_text, system=state.system
         )
-        past = writer.page(effect.number, effect.number + len(stored))
-        settled = actions.ComparisonClosed(past, saved.thread, saved.unsaved, tuple(lines))
-        self._dispatch(settled, tab)
+        self._dispatch(closed, tab)
 
     def _handoff(self, effect: effects.Handoff, tab: ConversationTab) -> None:
         self._dispatch(tab.session.handoff(effect), tab)
@@ -312,23 +288,25 @@ class Executor:
 
     # -- what waits to be sent --------------------------------------------------------------------
 
-    def save_drafts(
-        self, tab: ConversationTab, typed: str, *, cut: bool = False, ahead: Iterable[str] = ()
-    ) -> None:
-        """Keep the queue of a thread and the words in the input line, in case of a kill.
+    def keep(self, tab: ConversationTab, typed: str, *, ahead: Iterable[str] = ()) -> bool:
+        """Write what waits to be sent and what could not be written, without a long wait.
 
-        ``ahead``: further prompts of the queue.
+        Return whether something is saved that was not.
         """
-        asked = (*tab.state.queue, *map(DraftQuestion, ahead))
-        queue = tuple(map(write_question, asked))
-        tab.session.writer.save_drafts(Drafts(queue, typed, cut, tab.state.attached))
+        saved = tab.try_again()
+        tab.save_drafts(typed, ahead=ahead, patient=False)
+        if saved is None:
+            return False
+        self._dispatch(saved, tab)
+        self._tabs.release(tab)
+        self.refresh_pane()
+        return saved.unsaved is None
 
     def restore_drafts(self, tab: ConversationTab) -> None:
         """Put back what waited for this thread when its program ended."""
-        drafts = tab.session.writer.take_drafts()
-        queue = tuple(map(read_question, drafts.queue))
-        attached = read_question(Message("user", (*drafts.attached, Text("")))).parts
-        self._dispatch(actions.RestoredDrafts(queue, drafts.typed, attached), tab)
+        restored, aside = tab.take_drafts()
+        self._host.set_aside(aside)
+        self._dispatch(restored, tab)
 
     async def stop_all(self) -> set[ConversationTab]:
         """Stop every answer, wait until what came is written, and return the tabs that had one."""
@@ -341,6 +319,10 @@ class Executor:
                 for worker in running:
                     with suppress(WorkerError):
                         await worker.wait()
+        for tab in self._tabs:
+            if tab.state.comparing is not None:
+                candidates, tab.candidates = tab.candidates, {}
+                tab.session.leave_comparison(tab.state.comparing.number, candidates.values())
         return active
 
     # -- the list of threads ----------------------------------------------------------------------

@@ -15,7 +15,7 @@ from threading import Thread
 from ...canon import escape_controls
 from ...cassettes import AsyncTap
 from ...errors import PonderoError
-from ..reports import describe_error
+from ..reports import describe_end, describe_error
 from ..session import Session, describe_unexpected
 from ..state import (
     Action,
@@ -24,6 +24,8 @@ from ..state import (
     ChatState,
     Choice,
     DialView,
+    DraftQuestion,
+    ModelCell,
     NoticeCell,
     ThinkingCell,
     ToolCallCell,
@@ -45,7 +47,9 @@ _FRAME = 0.1
 _ROUND = 10
 """Seconds between two lines that count a wait down."""
 _TYPED_EVERY = 2.0
-"""Seconds between two writings of the lines that were typed ahead."""
+"""Seconds between two writings of the lines that were typed ahead, and of unsaved turns."""
+_COMMANDS = (actions.Submitted, actions.ThreadRenamed)
+"""What a command does at once; some say so in the hint alone."""
 _YES: dict[str, Word] = {"o": "once", "once": "once", "a": "always", "always": "always"}
 _NO = ("", "n", "no", "none")
 
@@ -89,6 +93,9 @@ class PlainChat:
         self._options: tuple[Choice, ...] = ()
         self._asked: object = None
         self._lines = TypedLines()
+        self._unsent: dict[ConversationTab, str] = {}  # words that the drawn chat would show
+        self._set_aside: tuple[str, ...] = ()
+        self._stopped: tuple[int, DraftQuestion] | None = None  # after so many lines had come
         self._leaving = asyncio.Event()
         self._free = asyncio.Event()
         self._code: asyncio.Future[int] = asyncio.get_running_loop().create_future()
@@ -135,12 +142,20 @@ class PlainChat:
     async def _keep_typed(self) -> None:
         while True:
             await asyncio.sleep(_TYPED_EVERY)
-            self._save_drafts()
+            for tab in tuple(self._tabs):
+                unsent = self._unsent.get(tab, "")
+                saved = self._executor.keep(tab, unsent, ahead=self._find_typed(tab))
+                if saved and tab is self._tabs.active:
+                    self._prompt()
 
-    def _save_drafts(self, cut: Collection[ConversationTab] = ()) -> None:
+    def _save_drafts(self, cut: Collection[ConversationTab]) -> None:
+        self._tabs.active.session.writer.save_set_aside(self._set_aside)
         for tab in self._tabs:
-            ahead = self._lines.prompts if tab is self._tabs.active else ()
-            self._executor.save_drafts(tab, "", cut=tab in cut, ahead=ahead)
+            unsent = self._unsent.get(tab, "")
+            tab.save_drafts(unsent, cut=tab in cut, ahead=self._find_typed(tab))
+
+    def _find_typed(self, tab: ConversationTab) -> tuple[str, ...]:
+        return self._lines.prompts if tab is self._tabs.active else ()
 
     # -- what the executor may do -----------------------------------------------------------------
 
@@ -148,9 +163,14 @@ class PlainChat:
         """Reduce an action on a tab (None: the one that is shown), print it, run its effects."""
         tab = tab or self._tabs.active
         tab.state, asked = reduce(tab.state, action, self._dial)
+        turn = tab.state.turn
+        if turn is not None and turn.asked.words == self._unsent.get(tab):
+            del self._unsent[tab]
         self._note_free()
         if tab is self._tabs.active:
             self._print_state(tab.state)
+            if isinstance(action, _COMMANDS):
+                self._say(tab.state.hint)
         for effect in asked:
             try:
                 self._executor.do(effect, tab)
@@ -189,9 +209,18 @@ class PlainChat:
                 self._say("".join(_texts(cell)))
 
     def restore_input(self, words: str, *, selected: bool) -> bool:  # noqa: ARG002 - no line here
-        """Say which words were not sent."""
+        """Say which words were not sent; they stay on disk for the next chat."""
+        tab = self._tabs.active
+        if (before := self._unsent.get(tab, words)) != words:
+            self.set_aside((before,))
+        self._unsent[tab] = words
         self._say(f"not sent: {words}")
         return True
+
+    def set_aside(self, words: tuple[str, ...]) -> None:
+        """Keep words on disk: only the drawn chat recalls them."""
+        self._set_aside = (*self._set_aside, *words)
+        self._tabs.active.session.writer.save_set_aside(self._set_aside)
 
     def paste_text(self) -> None:
         """Do nothing: the terminal pastes."""
@@ -216,16 +245,27 @@ class PlainChat:
         stopped = await self._executor.stop_all()
         self._save_drafts(stopped if code else ())
         if not self._code.done():
+            self._say("" if code else describe_end(self._state))
             self._code.set_result(code)
 
     def interrupt(self) -> None:
         """Stop the answer, or leave when pressed twice."""
         if self._state.comparing is not None:
             self.dispatch(actions.ComparisonClosing(keep=False))
+        elif self._is_stopped_again():
+            self.leave()
         else:
             self.dispatch(actions.TurnInterrupted(hard=True))
             if self._state.hint:
                 self._say(self._state.hint)
+
+    def _is_stopped_again(self) -> bool:
+        """Return whether the answer before was stopped too, and nothing was typed since."""
+        before, turn = self._stopped, self._state.turn
+        if turn is None:
+            return False
+        self._stopped = (self._lines.count, turn.asked)
+        return before is not None and before[0] == self._lines.count and before[1] is not turn.asked
 
     # -- questions to the user --------------------------------------------------------------------
 
@@ -337,6 +377,8 @@ def _texts(cell: Cell) -> Iterator[str]:
     match cell:
         case UserCell():
             yield f"You: {cell.text}\n"
+        case ModelCell():
+            yield f"{cell.model}:\n"
         case NoticeCell():
             yield "\n".join((*cell.items, *cell.lines)) + "\n"
         case ThinkingCell():

@@ -11,6 +11,7 @@ class TypedLines:
         self._lines: deque[str | None] = deque()
         self._held: list[str] = []
         self._came = asyncio.Event()
+        self.count: int = 0  # of all that came
 
     @property
     def prompts(self) -> tuple[str, ...]:
@@ -21,6 +22,7 @@ class TypedLines:
     def put(self, line: str | None) -> None:
         """Add a line."""
         self._lines.append(line)
+        self.count += 1
         self._came.set()
 
     async def wait(self) -> None:

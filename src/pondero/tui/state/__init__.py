@@ -6,6 +6,7 @@ from .catalog_view import Choice, DialView
 from .cells import (
     AnswerCell,
     Cell,
+    ModelCell,
     NoticeCell,
     ThinkingCell,
     ToolCallCell,
@@ -51,6 +52,7 @@ __all__ = [
     "DialView",
     "DraftQuestion",
     "Effect",
+    "ModelCell",
     "NoticeCell",
     "PickerState",
     "Proposal",

@@ -156,6 +156,17 @@ class TurnEnded(Action, frozen=True, kw_only=True):
     waited: float = 0.0
 
 
+class LateSave(Action, frozen=True):
+    """Turns that could not be written are in ``thread`` now; ``unsaved``: why others are not.
+
+    ``grown``: as for ``TurnEnded``.
+    """
+
+    thread: SavedThread | None = None
+    unsaved: str | None = None
+    grown: bool = False
+
+
 class RestoredDrafts(Action, frozen=True):
     """What waited for this thread when its program ended: a queue, and words that were typed.
 

@@ -141,6 +141,10 @@ class DialView:
             return False
         return True
 
+    def is_catalogued(self, model: str) -> bool:
+        """Return whether the catalog has this model, not only its family."""
+        return self.is_known(model) and not self.entry(model).inferred
+
     def level_texts(self, model: str) -> Iterator[str]:
         """Yield the levels to complete for this model, those it has first."""
         yield from self.levels(model)

@@ -26,6 +26,19 @@ class UserCell(Struct, frozen=True, kw_only=True):
     number: int | None = None
 
 
+class ModelCell(Struct, frozen=True, kw_only=True):
+    """Another model answers than before: its name, with its provider."""
+
+    key: int
+    model: str
+    number: int | None = None
+
+    @property
+    def line(self) -> str:
+        """Return whose answer follows."""
+        return f"◆ {self.model}"
+
+
 class ThinkingCell(Struct, frozen=True, kw_only=True):
     """One stretch of thinking. ``tokens`` is None if the service did not report them.
 
@@ -144,7 +157,7 @@ class WaitingCell(Struct, frozen=True, kw_only=True):
         return replace(self, seconds=seconds, left=left)
 
 
-Cell = UserCell | ThinkingCell | AnswerCell | ToolCallCell | NoticeCell | WaitingCell
+Cell = UserCell | ModelCell | ThinkingCell | AnswerCell | ToolCallCell | NoticeCell | WaitingCell
 
 
 def set_open(cell: Cell, *, is_open: bool) -> Cell:

@@ -12,6 +12,7 @@ from .cells import set_open
 from .effects import Transition
 from .handlers import comparison, last_turn, model_switch, search, tools
 from .handlers.model_switch import switch_model
+from .handlers.turn import name_chat_commands
 from .state import WAIT, ChatState, PickerState, Show, UsageTally, as_cost
 
 Run = Callable[[ChatState, str, DialView], Transition]
@@ -74,8 +75,11 @@ def _attach(state: ChatState, argument: str, _dial: DialView) -> Transition:
 
 
 def _export(state: ChatState, argument: str, _dial: DialView) -> Transition:
-    if not argument.endswith(_FORMS):
+    if not argument:
         return state.tell(f"/export FILE, which ends in {' or '.join(_FORMS)}"), ()
+    if not argument.endswith(_FORMS):
+        said = f"✗ not written: the name of the file must end in {' or '.join(_FORMS)}"
+        return state.tell(said, tone="error"), ()
     if not state.count:
         return state.tell("there is nothing to write yet"), ()
     return state, (effects.Export(argument),)
@@ -154,9 +158,11 @@ def _complete_theme(state: ChatState, argument: str, _dial: DialView) -> tuple[s
     return tuple(each for each in state.themes if each.startswith(argument))
 
 
-def _complete_levels(state: ChatState, argument: str, dial: DialView) -> tuple[str, ...]:
+def _complete_columns(state: ChatState, argument: str, dial: DialView) -> tuple[str, ...]:
     before, space, last = argument.rpartition(" ")
     found = model_switch.complete_level(state, last, dial)
+    if last and not found:
+        found = model_switch.complete_model(state, last, dial)
     return tuple(f"{before}{space}{each}" for each in found if each not in before.split())
 
 
@@ -187,8 +193,8 @@ _KEYS = (
     "Enter sends · Ctrl+J new line · ↑ ↓ earlier prompts · Tab completes",
     "Ctrl+P palette · Ctrl+L threads · Ctrl+T levels · Ctrl+R shows a paste",
     "Page Up, Page Down scroll · Ctrl+Home, Ctrl+End go to the top and the end",
-    "Ctrl+O opens the last thinking, Ctrl+G all · Esc stops · Ctrl+C leaves",
-    "/help COMMAND explains a command · Ctrl+Z suspends",
+    "Ctrl+O opens the last thinking, Ctrl+G all · Esc stops",
+    "/help COMMAND explains a command · Ctrl+Z suspends · Ctrl+C twice leaves",
 )
 
 COMMANDS: dict[str, Command] = {
@@ -208,9 +214,9 @@ COMMANDS: dict[str, Command] = {
     ),
     "compare": Command(
         comparison.compare_command,
-        "several levels at once",
-        "LEVEL... [QUESTION]",
-        _complete_levels,
+        "several levels or models",
+        "LEVEL|NAME[/LEVEL]... [QUESTION]",
+        _complete_columns,
     ),
     "attach": Command(_attach, "add a file to the prompt", "PATH", anytime=True),
     "edit": Command(last_turn.edit_command, "change the last question"),
@@ -250,7 +256,7 @@ def run(state: ChatState, text: str, dial: DialView) -> Transition:
     try:
         return command.run(state, argument.strip(), dial)
     except PonderoError as error:
-        return state.tell(f"✗ {error}", tone="error"), ()
+        return state.tell(f"✗ {name_chat_commands(str(error))}", tone="error"), ()
 
 
 def completions(state: ChatState, text: str, dial: DialView) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from .handlers.history import PAGE, on_opened, on_page_loaded, on_scrolled
 from .handlers.last_turn import take_back
 from .handlers.model_switch import describe_level, offer, switch_model, thinking
 from .handlers.search import on_found, visit
-from .handlers.turn import on_ended, on_events, start_turn
+from .handlers.turn import on_ended, on_events, on_saved, start_turn
 from .state import WAIT, ChatState, DraftQuestion, FailedQuestion, PickerState
 
 
@@ -325,6 +325,7 @@ _HANDLERS: dict[type, Callable[[ChatState, Any, DialView], Transition]] = {
     actions.Scrolled: on_scrolled,
     actions.EventsArrived: _on_events,
     actions.TurnEnded: _on_turn_ended,
+    actions.LateSave: on_saved,
     actions.BackgroundTurnEnded: _on_background_ended,
     actions.HandedOff: _on_handed_off,
     actions.ThreadOpened: on_opened,

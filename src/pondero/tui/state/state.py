@@ -9,7 +9,7 @@ from msgspec import Struct
 from ...canon import Blob, Image, Message, Text, Usage
 from ...thinking import Plan
 from .catalog_view import Choice
-from .cells import Cell, NoticeCell, Tone
+from .cells import Cell, ModelCell, NoticeCell, Tone
 
 
 class UsageTally(Struct, frozen=True):
@@ -181,6 +181,17 @@ class ComparisonState(Struct, frozen=True):
         return any(column.live for column in self.columns)
 
 
+_UNNAMED = "?"
+"""Stands for a model that the page does not name, in place of one that it no longer names."""
+
+
+def _find_named(kept: tuple[Cell, ...], dropped: tuple[Cell, ...]) -> str:
+    """Return the model that a page names last without the dropped cells; empty if the same one."""
+    if not any(isinstance(cell, ModelCell) for cell in dropped):
+        return ""
+    return next((c.model for c in reversed(kept) if isinstance(c, ModelCell)), _UNNAMED)
+
+
 class ChatState(Struct, frozen=True, kw_only=True):
     """A chat. ``page`` has the finished cells, ``live`` those of the turn under way.
 
@@ -188,7 +199,8 @@ class ChatState(Struct, frozen=True, kw_only=True):
     ``level_text`` is the level the user asked for; ``plan`` is what the model gets. ``turns`` has
     for each turn the number of its first message and the number after its last. ``paid``: a service
     answers, not the emulator. ``noted`` are the repairs already shown. ``failed`` is the question
-    that got an error in place of an answer: Enter on an empty line asks it again.
+    that got an error in place of an answer: Enter on an empty line asks it again. ``named`` is the
+    model whose answers the page shows at its end: another one is named before its answer.
     """
 
     model: str
@@ -222,6 +234,7 @@ class ChatState(Struct, frozen=True, kw_only=True):
     leaving: bool = False
     turns: tuple[tuple[int, int], ...] = ()
     noted: tuple[str, ...] = ()
+    named: str = ""
     themes: tuple[str, ...] = ()
     theme: str = ""
     next_key: int = 1
@@ -266,6 +279,7 @@ class ChatState(Struct, frozen=True, kw_only=True):
             last=min(self.last, count),
             turns=tuple(turn for turn in self.turns if turn[0] < count),
             tally=msgspec.structs.replace(self.tally, last=Usage(), last_cost=None),
+            named=_find_named(self.page[:stored], self.page[stored:]) or self.named,
             verdict=None,
             failed=None,
         )
@@ -281,6 +295,7 @@ class ChatState(Struct, frozen=True, kw_only=True):
             count=0,
             turns=(),
             noted=(),
+            named="",
             tally=UsageTally(),
             verdict=None,
             failed=None,

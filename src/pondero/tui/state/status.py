@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from ...canon import escape_controls
 from .handlers.history import describe_attachment
+from .handlers.model_switch import is_uncatalogued
 from .handlers.turn import question_text
 from .state import ChatState, as_cost
 
@@ -70,8 +71,10 @@ def _pieces(state: ChatState) -> list[StatusPiece]:
     tally = state.tally
     verdict = _VERDICTS.get(state.verdict or "", "")
     odd = state.verdict != "as_planned"
+    doubtful = is_uncatalogued(state.plan)
     return [
-        StatusPiece(escape_controls(state.name), 0, "model"),
+        StatusPiece(escape_controls(state.name), 0, "warning" if doubtful else "model"),
+        StatusPiece("not in the catalog" if doubtful else "", _SPARE, "warning"),
         StatusPiece(_level(state), 1, "level"),
         StatusPiece(state.cache, 2, _tone(odd=state.cache != KEPT)),
         StatusPiece("unsaved" if state.unsaved else "", 2, "warning"),
@@ -107,7 +110,7 @@ def _context(state: ChatState) -> str:
 
 def _cost(state: ChatState) -> str:
     if not state.tally.used:
-        return ""
+        return "" if state.paid else "offline"
     if (cost := state.tally.cost) is not None:
         return as_cost(cost)
     return "cost unknown" if state.paid else "offline"

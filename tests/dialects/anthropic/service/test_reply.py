@@ -225,3 +225,10 @@ def test_errors_have_the_services_shape(status, code, kind, details):
     assert body["error"] == {"type": kind, "message": "words", "details": details}
     assert response.headers["request-id"] == body["request_id"]
     assert response.headers["retry-after"] == "1.5"
+
+
+def test_a_spend_limit_is_not_worth_another_try_and_a_rate_limit_is():
+    error = WIRE.service().error
+    spent = error(429, "words", code="insufficient_quota", retry_after=None)
+    assert spent.headers["x-should-retry"] == "false"
+    assert error(429, "words", code=None, retry_after=1).headers["x-should-retry"] == "true"

@@ -233,7 +233,7 @@ def test_errors_have_the_services_shape(status, kind, code):
     assert json.loads(sent.body) == {
         "error": {"message": "words", "type": kind, "param": None, "code": code}
     }
-    assert (sent.headers["retry-after"], sent.headers["retry-after-ms"]) == ("1.5", "1500")
+    assert (sent.headers["retry-after"], sent.headers["retry-after-ms"]) == ("2", "1500")
     assert CHAT.caller().error(ResponseHead(status, sent.headers), sent.body).retry_after == 1.5
 
 

@@ -5,7 +5,14 @@ from decimal import Decimal
 import pytest
 from tests.tui.state.steps import KEPT, USAGE, do, ended, had, say, told
 
-from pondero.tui.state import ThreadMessage, actions, column_figures, effects, reduce
+from pondero.canon import Message, Origin, Text
+from pondero.tui.state import ThreadMessage, actions, column_figures, completions, effects, reduce
+
+ORIGIN = Origin("anthropic", "claude-opus-5", "high")
+LAST = (
+    ThreadMessage(0, Message("user", (Text("17 * 23?"),))),
+    ThreadMessage(1, Message("assistant", (Text("391"),), origin=ORIGIN)),
+)
 
 
 def recalled(state, dial, asked):
@@ -23,6 +30,13 @@ def recalled(state, dial, asked):
         ("low Why is it so high?", ("low",), "Why is it so high?"),
         ("8k off 2 apples", ("8k", "off"), "2 apples"),
         ("gpt-5/low max and/or", ("gpt-5/low", "max"), "and/or"),
+        ("gpt-5 claude-opus-5 Why?", ("gpt-5", "claude-opus-5"), "Why?"),
+        ("gpt-5,claude-opus-5", ("gpt-5", "claude-opus-5"), ""),
+        ("low How high is it?", ("low",), "How high is it?"),
+        ("low how high is it?", ("low",), "how high is it?"),
+        ("low log in/on", ("low",), "log in/on"),
+        ("high on/off switches", ("high",), "on/off switches"),
+        ("low opus is latin", ("low",), "opus is latin"),
     ],
 )
 def test_levels_come_first_and_then_the_question(chat, dial, line, level_texts, words):
@@ -38,6 +52,49 @@ def test_without_a_level_nothing_is_asked(chat, dial, line):
     state, asked = say(chat, dial, line)
     assert asked == ()
     assert told(state)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("low hgih What is 2 + 2?", "did you mean 'high'?"),
+        ("hihg low What is 2 + 2?", "did you mean 'high'?"),
+        ("low,medum What is 2 + 2?", "did you mean 'medium'?"),
+        ("low gpt-5/hgih What is 2 + 2?", "did you mean 'high'?"),
+        ("low claud-opus-5/high What is 2 + 2?", "did you mean 'claude-opus-5'"),
+    ],
+)
+def test_a_misspelt_column_is_not_asked(chat, dial, line, said):
+    state, asked = say(chat, dial, f"/compare {line}")
+    assert asked == ()
+    assert said in told(state)
+    assert "unknown" in told(state)
+
+
+def test_models_without_a_level_have_the_present_one(chat, dial):
+    before = had(chat, dial)
+    line = "/compare gpt-5 claude-opus-5/low"
+    state, (compare,) = recalled(before, dial, say(before, dial, line)[1])
+    assert [(ask.model, ask.level_text) for ask in compare.asks] == [
+        ("openai:gpt-5", before.level_text),
+        ("anthropic:claude-opus-5", "low"),
+    ]
+    assert [ask.label for ask in compare.asks] == [
+        f"gpt-5/{before.level_text}",
+        "claude-opus-5/low",
+    ]
+    assert [column.name for column in state.comparing.columns][1:] == [
+        ask.label for ask in compare.asks
+    ]
+
+
+def test_after_a_switch_the_columns_name_their_models(chat, dial):
+    state, _ = say(had(chat, dial), dial, "/model gpt-5/low")
+    levels = actions.LastTurnLoaded("compare", ("low", "high"), "", LAST, 100.0)
+    columns = reduce(state, levels, dial)[0].comparing.columns
+    assert [column.name for column in columns] == ["claude-opus-5/high", "gpt-5/low", "gpt-5/high"]
+    new = actions.LastTurnLoaded("compare", ("low", "high"), "Why?", LAST, 100.0)
+    assert [each.name for each in reduce(state, new, dial)[0].comparing.columns] == ["low", "high"]
 
 
 def test_seven_at_once_are_too_many(chat, dial):
@@ -62,6 +119,26 @@ def test_every_level_is_asked_the_same_after_the_same_messages(chat, dial):
     assert (compare.number, compare.first) == (0, 1)
     assert [column.given for column in state.comparing.columns] == [True, False, False]
     assert state.page == before.page
+
+
+def test_where_models_are_compared_every_column_names_its_model(chat, dial):
+    before = had(chat, dial)
+    action = actions.LastTurnLoaded("compare", ("low", "gpt-5/high"), "", LAST, 100.0)
+    state, (compare,) = reduce(before, action, dial)
+    names = ["claude-opus-5/high", f"{chat.name}/low", "gpt-5/high"]
+    assert [column.name for column in state.comparing.columns] == names
+    assert [ask.label for ask in compare.asks] == names[1:]
+    levels = actions.LastTurnLoaded("compare", ("low", "max"), "", LAST, 100.0)
+    there = say(before, dial, "/model claude-opus-5")[0]
+    columns = reduce(there, levels, dial)[0].comparing.columns
+    assert [column.name for column in columns] == ["high", "low", "max"]
+
+
+def test_how_models_are_compared_is_said_and_completed(chat, dial):
+    for line in ("/compare", "/help compare"):
+        assert "NAME[/LEVEL]" in told(say(chat, dial, line)[0])
+    assert "/compare low gpt-5/high" in completions(chat, "/compare low gpt-5/h", dial)
+    assert "/compare low high" in completions(chat, "/compare low h", dial)
 
 
 def test_a_column_says_what_its_answer_took(chat, dial):

@@ -88,6 +88,8 @@ def test_a_level_the_model_lacks_says_which_one_it_gets(dial):
 def test_a_model_nobody_catalogued_says_whose_facts_it_gets(dial):
     state, _ = say(initial_state(dial, "gpt-5/low"), dial, "/model anthropic:claude-opus-77/low")
     assert "⚠ Not in the catalog; treated as" in told(state)
+    assert told(state).startswith("⚠ Switched to")
+    assert state.page[-1].tone == "warning"
 
 
 def test_a_name_without_a_level_keeps_the_level(dial):

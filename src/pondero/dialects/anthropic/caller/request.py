@@ -2,7 +2,7 @@
 
 import re
 from base64 import b64encode, urlsafe_b64encode
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Literal
 
@@ -11,6 +11,7 @@ import msgspec
 from pondero.canon import (
     Blob,
     CacheBreakpoint,
+    EarlierTurns,
     HttpRequest,
     Image,
     Json,
@@ -32,8 +33,9 @@ from pondero.canon import (
 )
 from pondero.dialects.level_turns import LevelTurns
 from pondero.dialects.paths import resource, segment
+from pondero.dialects.written_turns import join_turns, write_turns
 from pondero.errors import BadCatalog, BadParameter
-from pondero.thinking import Plan
+from pondero.thinking import Plan, describe_unknown
 
 from .hosted_parts import find_unpaired
 from .parts import NAME
@@ -81,7 +83,7 @@ _NONE = Quirks()
 
 def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     """Return the HTTP request; extras override our fields, and the plan's fields override both."""
-    body = _body(request)
+    body = _body(request, target.earlier)
     if request.max_tokens is None and target.max_output is not None:
         body["max_tokens"] = target.max_output
     for name in plan.dropped:
@@ -90,7 +92,7 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
         body = merge_json(body, request.extras)
     body = merge_json(body, plan.fields)
     if "max_tokens" not in body:
-        raise BadParameter("this wire needs max_tokens; give it, or a model the catalog knows")
+        raise BadParameter(_describe_missing_limit(request, plan))
     version = VERSION
     url = _address(target.url, "/v1/messages")
     if _quirks(target.quirks).raw_predict:
@@ -148,7 +150,7 @@ def _address(base: str, path: str) -> str:
     return f"{address.rstrip('/')}{path}{mark}{query}"
 
 
-def _body(request: Request) -> dict[str, Json]:
+def _body(request: Request, earlier: EarlierTurns | None) -> dict[str, Json]:
     body: dict[str, Json] = {"model": request.model}
     if request.max_tokens is not None:
         body["max_tokens"] = request.max_tokens
@@ -168,10 +170,13 @@ def _body(request: Request) -> dict[str, Json]:
             body[name] = value
     if request.stream:
         body["stream"] = True
-    body["messages"] = _messages(request.messages)
-    if request.messages and not body["messages"]:
+    written, turns = write_turns(_Turns(), request.messages, earlier, NAME)
+    if request.messages and not written and not turns:
         raise BadParameter("nothing of this conversation can be sent: its texts are blank")
-    _limit_marks(body)
+    body["messages"] = turns
+    _limit_marks(body)  # those that are written already have none
+    if written:
+        body["messages"] = join_turns(written, turns)
     return body
 
 
@@ -264,8 +269,33 @@ def _has_updates(messages: Iterable[Message]) -> bool:
     return False
 
 
-def _messages(messages: Iterable[Message]) -> list[Block]:
-    written: list[Block] = []
+class _Turns:
+    """Writes the messages of one request: each is a turn of its own, but marks have a limit."""
+
+    def __init__(self) -> None:
+        self._turns: list[Json] = []
+
+    def write(self, messages: Sequence[Message]) -> list[Json]:
+        """Write the next messages; return all turns since the last that were saved."""
+        self._turns += _messages(messages)
+        return self._turns
+
+    def save(self) -> object:
+        """Return that there is nothing to know; None after a mark, which may have to go."""
+        found: list[Block] = []
+        for turn in self._turns:
+            _add_marked(turn["content"], found)
+        if found:
+            return None
+        self._turns = []
+        return ()
+
+    def load(self, _state: object) -> None:
+        """Do nothing: no turn depends on those before it."""
+
+
+def _messages(messages: Iterable[Message]) -> list[Json]:
+    written: list[Json] = []
     for message in messages:
         if (update := message.level_update) is not None:  # no block: it cannot have a breakpoint
             written.append(write_level_turn(update.level))
@@ -441,3 +471,8 @@ def _tool_choice(choice: ToolChoice) -> Block:
     if choice.parallel is not None and choice.mode != "none":
         block["disable_parallel_tool_use"] = not choice.parallel
     return block
+
+
+def _describe_missing_limit(request: Request, plan: Plan) -> str:
+    why = describe_unknown(plan) or f"the longest answer of {request.model!r} is not known"
+    return f"give max_tokens, which this API needs: {why}"

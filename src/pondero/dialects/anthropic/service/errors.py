@@ -6,7 +6,7 @@ from typing import NoReturn
 
 from msgspec.json import encode
 
-from pondero.canon import HttpResponse
+from pondero.canon import HttpResponse, format_seconds
 from pondero.dialects.dialect import TOO_LONG, Rejected
 from pondero.dialects.rejections import load_rules
 
@@ -24,10 +24,11 @@ _TYPES: Mapping[int, str] = {
     504: "timeout_error",
     529: "overloaded_error",
 }
+_SPENT = "enforced_spend_limit_reached"  # a 429 that another try does not help
 # Codes that all dialects share: the service's own code, or None if type and message say it.
 _COMMON: Mapping[str, str | None] = {
     TOO_LONG: None,
-    "insufficient_quota": "enforced_spend_limit_reached",
+    "insufficient_quota": _SPENT,
     "model_not_found": None,
 }
 _TOO_LONG = "prompt is too long"
@@ -52,9 +53,10 @@ def error(
         "request_id": request_id,
     }
     headers = {"content-type": "application/json", "request-id": request_id}
-    headers["x-should-retry"] = "true" if status in (408, 409, 429) or status >= 500 else "false"
+    is_worth = code != _SPENT and (status in (408, 409, 429) or status >= 500)
+    headers["x-should-retry"] = "true" if is_worth else "false"
     if retry_after is not None:
-        headers["retry-after"] = f"{retry_after:g}"
+        headers["retry-after"] = format_seconds(retry_after)
     return HttpResponse(status, headers, encode(body))
 
 

@@ -6,7 +6,7 @@ from typing import NoReturn
 
 from msgspec.json import encode
 
-from pondero.canon import HttpResponse
+from pondero.canon import HttpResponse, format_seconds
 from pondero.dialects.dialect import TOO_LONG, Rejected
 from pondero.dialects.rejections import load_rules
 
@@ -44,7 +44,7 @@ def error(
         "x-amzn-errortype": code or _NAMES.get(status, usual),
     }
     if retry_after is not None:
-        headers["retry-after"] = f"{retry_after:g}"
+        headers["retry-after"] = format_seconds(retry_after)
     return HttpResponse(status, headers, encode({"message": message}))
 
 

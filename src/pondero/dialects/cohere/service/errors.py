@@ -5,7 +5,7 @@ from typing import NoReturn
 
 import msgspec
 
-from pondero.canon import HttpResponse
+from pondero.canon import HttpResponse, format_seconds
 from pondero.dialects.dialect import TOO_LONG, Rejected
 from pondero.dialects.rejections import load_rules
 
@@ -21,7 +21,7 @@ def error(
         message = f"too many tokens: {message}"
     headers = {"content-type": "application/json"}
     if retry_after is not None:
-        headers["retry-after"] = f"{retry_after:g}"
+        headers["retry-after"] = format_seconds(retry_after)
     return HttpResponse(status, headers, msgspec.json.encode({"id": _ID, "message": message}))
 
 

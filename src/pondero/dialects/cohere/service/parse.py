@@ -59,7 +59,8 @@ UnknownParts = Mapping[str, Json]
 OWN_PATHS = OwnPaths(
     pattern=re.compile(
         r"/v2/|/v1/(?:chat|check-api-key|classify|detokenize|embed|embed-jobs|rerank|tokenize)$"
-    )
+    ),
+    not_found="not found",
 )
 """Addresses of Cohere's SDK; no other API has a second version."""
 

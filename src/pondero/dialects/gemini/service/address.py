@@ -27,7 +27,8 @@ OWN_PATHS = OwnPaths(
     pattern=re.compile(
         r"/v\d+(?:alpha|beta)\d*/(?!openai/|(?:.*/)?interactions(?:/|$))"
         r"|/publishers/google/|/models/[^/]+:\w+$"
-    )
+    ),
+    not_found="Requested entity was not found.",
 )
 """Addresses of google-genai: versions that no other API has, Vertex AI, and methods of a model."""
 _BAD_KEY = re.compile(r"bad|invalid|wrong|expired", re.IGNORECASE)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Struct
 
-from pondero.canon import HttpResponse, Json
+from pondero.canon import HttpResponse, Json, format_seconds
 from pondero.dialects.dialect import TOO_LONG, Rejected
 from pondero.dialects.rejections import load_rules
 
@@ -93,7 +93,8 @@ def error(
     if code is not None and not is_word:
         details.append({"@type": f"{RPC}.ErrorInfo", "reason": code, "domain": "googleapis.com"})
     if retry_after is not None:
-        details.append({"@type": f"{RPC}.RetryInfo", "retryDelay": f"{retry_after:g}s"})
+        wait = f"{format_seconds(retry_after)}s"
+        details.append({"@type": f"{RPC}.RetryInfo", "retryDelay": wait})
     word = code if is_word and code else _STATUS_WORDS.get(status)
     return _response(status, word, message, details)
 

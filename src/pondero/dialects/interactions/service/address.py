@@ -15,7 +15,9 @@ HOME = "google-interactions"
 VERTEX = "vertex"
 """In the names of providers that are deployments on Vertex AI."""
 REVISION = "2026-05-20"
-OWN_PATHS = OwnPaths(pattern=re.compile(r"/interactions(?:/|$)"))
+OWN_PATHS = OwnPaths(
+    pattern=re.compile(r"/interactions(?:/|$)"), not_found="Requested entity was not found."
+)
 """Addresses of what this API stores."""
 _REVISION_HEADER = "api-revision"
 _BAD_KEY = re.compile(r"bad|invalid|wrong|expired", re.IGNORECASE)

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import msgspec
 
-from pondero.canon import HttpResponse, Json
+from pondero.canon import HttpResponse, Json, format_seconds
 from pondero.dialects.dialect import TOO_LONG, Rejected
 from pondero.dialects.rejections import load_rules
 
@@ -56,7 +56,8 @@ def error(
     if code is not None:
         details.append({"@type": f"{RPC}.ErrorInfo", "reason": code, "domain": "googleapis.com"})
     if retry_after is not None:
-        details.append({"@type": f"{RPC}.RetryInfo", "retryDelay": f"{retry_after:g}s"})
+        wait = f"{format_seconds(retry_after)}s"
+        details.append({"@type": f"{RPC}.RetryInfo", "retryDelay": wait})
     return rpc_error(status, message, details)
 
 

@@ -5,7 +5,7 @@ from typing import NoReturn
 
 import msgspec
 
-from pondero.canon import HttpResponse
+from pondero.canon import HttpResponse, format_seconds
 from pondero.dialects.dialect import TOO_LONG, Rejected
 from pondero.dialects.rejections import load_rules
 
@@ -24,7 +24,7 @@ def error(
         message = f"the input length exceeds the context length: {message}"
     headers = {"content-type": JSON}
     if retry_after is not None:
-        headers["retry-after"] = f"{retry_after:g}"
+        headers["retry-after"] = format_seconds(retry_after)
     return HttpResponse(status, headers, msgspec.json.encode({"error": message}))
 
 

@@ -51,7 +51,9 @@ class Context(Struct, frozen=True):
     generates: bool = False
 
 
-OWN_PATHS = OwnPaths(pattern=re.compile(r"/api/(?:(?!v\d)[^/]*|blobs/.*)$"))
+OWN_PATHS = OwnPaths(
+    pattern=re.compile(r"/api/(?:(?!v\d)[^/]*|blobs/.*)$"), not_found="404 page not found"
+)
 """All that Ollama's server has is below ``/api``; others have a version or more names there."""
 
 

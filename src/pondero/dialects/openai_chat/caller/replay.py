@@ -18,17 +18,17 @@ class Replay:
         self._field = quirks.replay_field
         wants = model.startswith(quirks.replay_missing_of)
         self._missing = quirks.replay_missing if wants else None
-        self._wanted = quirks.replay_when == "always" and quirks.replay_field != "none"
+        self.is_wanted: bool = quirks.replay_when == "always" and quirks.replay_field != "none"
         self._after_calls = quirks.replay_when == "tools" and quirks.replay_field != "none"
 
     def note_call(self) -> None:
         """Note a tool call: some services want thinking from this turn on."""
-        self._wanted = self._wanted or self._after_calls
+        self.is_wanted = self.is_wanted or self._after_calls
 
     def think(self, part: Thinking, message: dict[str, Json], content: list[Json]) -> None:
         """Put one thinking part into a message or its content, if this dialect signed it."""
         signature = part.signature
-        if not self._wanted or signature is None or signature.dialect != NAME:
+        if not self.is_wanted or signature is None or signature.dialect != NAME:
             return
         value = signature.value if isinstance(signature.value, dict) else {}
         message.update(value.get("message", {}))
@@ -45,7 +45,7 @@ class Replay:
 
     def fill(self, message: dict[str, Json]) -> None:
         """Fill the field of a turn without thinking, if the deployment requires it."""
-        if not self._wanted or self._missing is None:
+        if not self.is_wanted or self._missing is None:
             return
         if self._field in _TEXT_FIELDS:
             message.setdefault(self._field, self._missing)

@@ -3,13 +3,15 @@
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
 
 import msgspec
 
 from pondero.canon import (
     Blob,
     CacheBreakpoint,
+    EarlierTurns,
     HttpRequest,
     Image,
     Json,
@@ -28,6 +30,7 @@ from pondero.canon import (
     merge_json,
 )
 from pondero.dialects.level_turns import LevelTurns
+from pondero.dialects.written_turns import join_turns, write_turns
 from pondero.framing import parse_json_or_none
 from pondero.thinking import Plan
 
@@ -42,9 +45,10 @@ _MEDIA = (Image, Blob)
 def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     """Return the request on this wire, with the plan's fields and headers merged in."""
     quirks = quirks_of(target.quirks)
+    writer = _Messages(quirks, request.model)
     body: dict[str, Json] = {
         "model": request.model,
-        "messages": _Messages(quirks, request.model).write(request),
+        "messages": writer.write_all(request, target.earlier),
         **_parameters(request, plan, quirks),
         **_tools(request.tools, request.tool_choice),
     }
@@ -54,7 +58,7 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
         body["stream"] = True
         if quirks.usage_in_stream == "asked":
             body["stream_options"] = {"include_usage": True}
-    if quirks.replay_with and any(is_replayed(message) for message in body["messages"]):
+    if quirks.replay_with and writer.has_replayed:
         body = merge_json(body, quirks.replay_with)
     body = merge_json(merge_json(body, request.extras or {}), plan.fields)
     return HttpRequest(
@@ -154,6 +158,7 @@ class _Messages:
     """The messages of one request; remembers how the result of each call is addressed."""
 
     def __init__(self, quirks: Quirks, model: str) -> None:
+        self._by = (NAME, quirks, model)
         self._system_role = quirks.system_role
         self._one_text = quirks.system_turns == "lead"
         self._points = quirks.cache_marks
@@ -167,13 +172,27 @@ class _Messages:
         self._refusals = quirks.refusals
         self._replay = Replay(quirks, model)
         self._answers: dict[str, dict[str, Json]] = {}  # to calls that came without an id
+        # Those since the last that were saved, after a stand-in for the one before them.
+        self._written: list[Json] = [{}]
+        self._replay_adds = bool(quirks.replay_with)
+        self.has_replayed: bool = False
 
-    def write(self, request: Request) -> list[Json]:
+    def write_all(self, request: Request, earlier: EarlierTurns | None) -> Json:
         """Return the wire's list."""
-        messages: list[Json] = []
-        if request.system:
-            messages.append(self._system(request.system))
-        for message in request.messages:
+        system = [self._system(request.system)] if request.system else []
+        written, messages = write_turns(self, request.messages, earlier, self._by)
+        last = self._written[-1]
+        if self._prefill_field and last.get("role") == "assistant" and "tool_calls" not in last:
+            last[self._prefill_field] = True
+        self._note_replayed()
+        if not written:
+            return [*system, *messages]
+        return join_turns([*map(msgspec.json.encode, system), *written], messages)
+
+    def write(self, given: Sequence[Message]) -> list[Json]:
+        """Write the next messages; return all since the last that were saved."""
+        messages = self._written
+        for message in given:
             if message.role == "assistant":
                 self._assistant(message, messages)
             elif message.role == "user":
@@ -182,10 +201,26 @@ class _Messages:
                 messages.append(write_level_turn(update.level))
             else:
                 messages.append(self._system(message.parts))
-        last = messages[-1] if messages else {}
-        if self._prefill_field and last.get("role") == "assistant" and "tool_calls" not in last:
-            last[self._prefill_field] = True
-        return messages
+        return messages[1:]
+
+    def save(self) -> object:
+        """Return the last role and the needs of thinking; None if results are addressed oddly."""
+        role = self._written[-1].get("role")
+        if self._answers or role not in ("tool", "user"):
+            return None
+        self._note_replayed()
+        self._written = [{"role": role}]
+        return (role, self._replay.is_wanted, self.has_replayed)
+
+    def load(self, state: object) -> None:
+        """Continue after messages that are written already."""
+        role, is_wanted, self.has_replayed = cast("tuple[str, bool, bool]", state)
+        self._written = [{"role": role}]
+        self._replay.is_wanted = is_wanted
+
+    def _note_replayed(self) -> None:
+        if self._replay_adds:
+            self.has_replayed = self.has_replayed or any(map(is_replayed, self._written))
 
     def _system(self, parts: Iterable[Part]) -> Json:
         content = _content(parts, form=self._form)
@@ -202,7 +237,7 @@ class _Messages:
             else:
                 rest.append(part)
         if rest:
-            if self._bridge and messages and messages[-1]["role"] == "tool":
+            if self._bridge and messages[-1].get("role") == "tool":
                 messages.append({"role": "assistant", "content": self._bridge})
             messages.append({"role": "user", "content": _content(rest, form=self._form)})
 

@@ -8,6 +8,7 @@ from pondero.dialects.dialect import (
     HostedTools,
     ModelEndpoints,
     OtherModels,
+    OwnPaths,
     PassthroughRules,
     Service,
     SeveralAnswers,
@@ -66,6 +67,7 @@ SERVICE = Service(
     error=errors.error,
     error_id=ErrorId(header="x-request-id"),
     call_id=reply.call_id,
+    own_paths=OwnPaths(not_found="Invalid URL ({method} {path})"),
     slots=SignatureSlots(
         thinking=True, call="start", trailing_thinking=True, may_lose_thinking=True
     ),

@@ -3,6 +3,7 @@
 The rules and OpenAI's texts are in rejections.toml, others' texts in ``providers/NAME.toml``.
 """
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Literal, NoReturn
@@ -103,8 +104,8 @@ def write_error(
     }
     headers = {"content-type": "application/json", "x-request-id": "req_emulated"}
     if retry_after is not None:
-        headers["retry-after"] = f"{retry_after:g}"
-        headers["retry-after-ms"] = f"{retry_after * 1000:g}"
+        headers["retry-after"] = str(math.ceil(retry_after))
+        headers["retry-after-ms"] = str(round(retry_after * 1000))
     return HttpResponse(status, headers, msgspec.json.encode(_body(status, said, shape, upstream)))
 
 

@@ -6,7 +6,7 @@ recording test_openai_responses_thinking_with_modified_history, 2026-08-22).
 
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from pondero.canon import (
     Blob,
@@ -44,19 +44,36 @@ LEVEL_TURNS = LevelTurns(at=("reasoning", "effort"), write=write_level_turn)
 
 
 class InputItems:
-    """The input of one request; ``add`` its messages in order, then take ``items``."""
+    """Writes the input of one request; ``by`` is what its items depend on besides messages."""
 
     def __init__(
         self, quirks: Mapping[str, Json], *, cache: bool, tools: Sequence[Tool] = ()
     ) -> None:
-        self.items: Items = []
+        self._items: Items = []
         self._takes_text = frozenset([tool.name for tool in tools if _takes_text(tool)])
         self._pairing = quirks.get("pairing") is not False
         self._cache = cache and quirks.get("cache_marks") is not False
         self._custom: set[str] = set()  # calls of tools that take plain text
+        self.by: object = (NAME, self._pairing, self._cache, self._takes_text)
 
-    def add(self, message: Message) -> None:
-        """Take the next message."""
+    def write(self, messages: Sequence[Message]) -> Items:
+        """Write the next messages; return all items since the last that were saved."""
+        for message in messages:
+            self._add(message)
+        return self._items
+
+    def save(self) -> object:
+        """Return the calls of tools that take plain text; None if the last item may yet go."""
+        if self._items and self._items[-1].get("type") == _UPDATE:
+            return None
+        self._items = []
+        return frozenset(self._custom)
+
+    def load(self, state: object) -> None:
+        """Continue after items that are written already."""
+        self._custom = set(cast("frozenset[str]", state))
+
+    def _add(self, message: Message) -> None:
         if (update := message.level_update) is not None:
             self._update_level(update)
         elif message.role == "assistant":
@@ -64,27 +81,28 @@ class InputItems:
         else:
             self._add_given(message.role, message.parts)
 
-    def system(self, texts: Sequence[Text]) -> None:
-        """Take the system prompt as an item, if ``instructions`` cannot hold it."""
-        self._say("developer", [self._content(text) for text in texts])
+    def write_system(self, texts: Sequence[Text]) -> Items:
+        """Return the system prompt as an item, if ``instructions`` cannot hold it."""
+        content = [self._content(text) for text in texts]
+        return [{"type": "message", "role": "developer", "content": content}] if texts else []
 
     def _update_level(self, update: LevelUpdate) -> None:
         """Change the level from here on; two such items in a row are rejected, the later counts."""
-        if self.items and self.items[-1].get("type") == _UPDATE:
-            self.items.pop()
-        self.items.append(write_level_turn(update.level))
+        if self._items and self._items[-1].get("type") == _UPDATE:
+            self._items.pop()
+        self._items.append(write_level_turn(update.level))
 
     # -- the caller's side of the conversation ---------------------------------------------------
 
     def _add_given(self, role: str, parts: Sequence[Part]) -> None:
         if len(parts) == 1 and type(parts[0]) is Text and parts[0].cache is None:
-            self.items.append({"type": "message", "role": role, "content": parts[0].text})
+            self._items.append({"type": "message", "role": role, "content": parts[0].text})
             return
         content: Items = []
         for part in parts:
             if isinstance(part, ToolResult):
                 content = self._say(role, content)
-                self.items.append(self._result(part))
+                self._items.append(self._result(part))
             elif isinstance(part, UnknownPart):
                 if part.dialect != NAME:
                     continue
@@ -92,14 +110,14 @@ class InputItems:
                     content.append(part.raw)
                 else:
                     content = self._say(role, content)
-                    self.items.append(part.raw)
+                    self._items.append(part.raw)
             elif isinstance(part, Text | Image | Blob):
                 content.append(self._content(part))
         self._say(role, content)
 
     def _say(self, role: str, content: Items) -> Items:
         if content:
-            self.items.append({"type": "message", "role": role, "content": content})
+            self._items.append({"type": "message", "role": role, "content": content})
         return []
 
     def _content(self, part: Text | Image | Blob) -> dict[str, Json]:
@@ -149,7 +167,7 @@ class InputItems:
     # -- the model's side ------------------------------------------------------------------------
 
     def _assistant(self, parts: Sequence[Part]) -> None:
-        turn = _Turn(self.items, pairing=self._pairing, takes_text=self._takes_text)
+        turn = _Turn(self._items, pairing=self._pairing, takes_text=self._takes_text)
         for part in parts:
             if isinstance(part, Text):
                 turn.text(part)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from pondero.canon import (
     HttpRequest,
@@ -18,6 +19,7 @@ from pondero.canon import (
     ToolChoice,
     merge_json,
 )
+from pondero.dialects.written_turns import join_turns, write_turns
 from pondero.thinking import Plan
 
 from .input import InputItems, find_unpaired
@@ -57,11 +59,20 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
 
 def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     """Return the request on this wire, with the plan's fields and headers."""
-    body = _body(request, plan, target.quirks)
+    try:
+        data = msgspec.json.encode(_write_body(request, plan, target))
+    except (OverflowError, UnicodeEncodeError):
+        body = _replace_surrogates(_write_body(request, plan, replace(target, earlier=None)))
+        data = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+    return HttpRequest("POST", _url(target.url), _headers(target, plan), data)
+
+
+def _write_body(request: Request, plan: Plan, target: Target) -> dict[str, Json]:
+    """Return the body with the extra fields and those of the plan."""
+    body = _body(request, plan, target)
     if request.extras:
         body = merge_json(body, _extras(request.extras, body))
-    body = merge_json(body, plan.fields)
-    return HttpRequest("POST", _url(target.url), _headers(target, plan), _bytes(body))
+    return merge_json(body, plan.fields)
 
 
 # Content is text, images and files (openai 3.49.0, ResponseInputContent): no sound, no video.
@@ -84,17 +95,20 @@ def replay_rules(quirks: Mapping[str, Json]) -> ReplayRules:
     )
 
 
-def _body(request: Request, plan: Plan, quirks: Mapping[str, Json]) -> dict[str, Json]:
+def _body(request: Request, plan: Plan, target: Target) -> dict[str, Json]:
+    quirks = target.quirks
     body: dict[str, Json] = {"model": request.model}
     thread = InputItems(quirks, cache="cache" not in plan.dropped, tools=request.tools)
     plain = [text for text in request.system if text.cache is None]
     if len(request.system) == len(plain) == 1 and quirks.get("system") != "message":
         body["instructions"] = plain[0].text
-    elif request.system:
-        thread.system(request.system)
-    for message in request.messages:
-        thread.add(message)
-    body["input"] = thread.items
+        lead = []
+    else:
+        lead = thread.write_system(request.system)
+    written, items = write_turns(thread, request.messages, target.earlier, thread.by)
+    body["input"] = [*lead, *items]
+    if written:
+        body["input"] = join_turns([*map(msgspec.json.encode, lead), *written], items)
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
     if request.tool_choice is not None:
@@ -176,15 +190,6 @@ def _headers(target: Target, plan: Plan) -> dict[str, str]:
         low = name.lower()
         headers[low] = f"{headers[low]},{value}" if low in headers else value
     return headers
-
-
-def _bytes(body: dict[str, Json]) -> bytes:
-    try:
-        return msgspec.json.encode(body)
-    except (OverflowError, UnicodeEncodeError):
-        return json.dumps(
-            _replace_surrogates(body), ensure_ascii=False, separators=(",", ":")
-        ).encode()
 
 
 def _replace_surrogates(value: Json) -> Json:

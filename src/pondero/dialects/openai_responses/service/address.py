@@ -22,7 +22,10 @@ STATE_HEADER = "x-emulated-state"
 """Header with how far a stored answer is that a request is about; without it, none is stored."""
 _STORED = re.compile(r".*/responses/([^/]+)(?:/cancel|/input_items)?")
 _PATH = "/responses"
-OWN_PATHS = OwnPaths(pattern=re.compile(r"/(?:responses|conversations)(?:/|$)"))
+OWN_PATHS = OwnPaths(
+    pattern=re.compile(r"/(?:responses|conversations)(?:/|$)"),
+    not_found="Invalid URL ({method} {path})",
+)
 """Addresses of what this API stores."""
 
 

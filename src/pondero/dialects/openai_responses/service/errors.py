@@ -6,7 +6,7 @@ from typing import NoReturn
 
 import msgspec
 
-from pondero.canon import HttpResponse, Json
+from pondero.canon import HttpResponse, Json, format_seconds
 from pondero.dialects.dialect import TOO_LONG, Rejected
 from pondero.dialects.rejections import load_rules
 
@@ -59,7 +59,7 @@ def error(
         headers["retry-after"] = str(math.ceil(retry_after))
         headers["retry-after-ms"] = str(round(retry_after * 1000))
         headers["x-ratelimit-remaining-requests"] = "0"
-        headers["x-ratelimit-reset-requests"] = f"{retry_after:g}s"
+        headers["x-ratelimit-reset-requests"] = f"{format_seconds(retry_after)}s"
     return msgspec.structs.replace(told, headers={**told.headers, **headers})
 
 

@@ -73,7 +73,7 @@ export function shortTime(at) {
 export const fullTime = (at) => `${new Date(at * 1000).toISOString().replace("T", " ").replace("Z", "")} UTC`;
 
 /** Return a level as the console shows it: a word, or a number of tokens. */
-export const tokens = (word) => (/^\d+$/.test(word ?? "") ? `${compact(Number(word))} tokens` : (word ?? "nothing").replace("None", "nothing"));
+export const tokens = (word) => (/^\d+$/.test(word ?? "") ? `${compact(Number(word))} tokens` : (word ?? "nothing"));
 
 /** Return a moment as the axis of a chart says it, for steps of `step` seconds. */
 export function moment(at, step) {

@@ -19,7 +19,7 @@ export async function openKeys() {
     ? "You are a viewer: you see the keys, and change nothing."
     : guarded
     ? "Only people who are signed in see this page."
-    : "Anyone who can reach this machine can see this page. Create an admin key to restrict it.";
+    : "Every program and user of this machine can use this page; other machines cannot. Create an admin key to restrict it.";
   document.getElementById("key-list").replaceChildren(
     ...keys.map(keyCard),
     ...(keys.length ? [] : [el("li", { class: "none" }, el("strong", {}, "No keys yet: every local client can send requests."), " Once you create a key, every client needs one.")]),
@@ -52,8 +52,8 @@ function groupCard(group) {
 }
 
 function keyCard(key) {
-  const state = key.blocked ? "blocked" : hasExpired(key) ? "expired" : "active";
-  return el("li", { class: state === "active" ? "card" : "card blocked", "data-key": key.name },
+  const state = key.blocked ? "blocked" : hasExpired(key) ? "expired" : key.has_room ? "active" : "no room";
+  return el("li", { class: key.blocked || hasExpired(key) ? "card blocked" : "card", "data-key": key.name },
     el("div", { class: "line" },
       el("h2", {}, key.name), el("span", { class: state === "active" ? "tag good" : "tag wrong" }, state),
       key.admin ? el("span", { class: "tag" }, "admin") : null, key.metrics ? el("span", { class: "tag" }, "metrics") : null,
@@ -68,7 +68,7 @@ function keyCard(key) {
       ...fact("level rules", formatRules(key.thinking)),
       ...(key.expires ? fact(hasExpired(key) ? "expired" : "expires", formatTime(key.expires)) : []),
       ...fact("from", key.made_here ? "this console, or the admin API" : "gateway.toml")),
-    key.bounds.length ? el("ul", { class: "bounds" }, ...key.bounds.map(quotaLine), ...key.lowered.map(loweredLine)) : null);
+    key.bounds.length ? el("ul", { class: "bounds" }, ...key.bounds.map(quotaLine), ...key.without_room.map(fullLine), ...key.lowered.map(loweredLine)) : null);
 }
 
 const hasExpired = (key) => Boolean(key.expires) && new Date(key.expires) <= new Date();
@@ -80,6 +80,8 @@ function formatRules(rules) {
   const words = [["force", "always "], ["default", "default level "], ["floor", "minimum level "], ["cap", "maximum level "]];
   return words.filter(([name]) => rules[name]).map(([name, word]) => word + rules[name]).join(", ") || "no limit";
 }
+
+const fullLine = (model) => el("li", {}, `no room for an answer of ${model}`);
 
 function loweredLine(limit) {
   return el("li", {}, `covers answers of ${compact(limit.max_tokens)} tokens on ${limit.model}; longer ones are shortened`);

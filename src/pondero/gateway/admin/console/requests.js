@@ -13,7 +13,7 @@ const REST = 4000; // milliseconds between two updates of the figures while requ
 const SHARE = 10; // the figures may take a tenth of the time
 const KINDS = {
   dial_deaf: "levels make no difference", thinks_though_off: "thinks though off", exhausted: "answers are all thinking",
-  budget_nearly_used: "budget nearly used", budget_used_up: "budget used up", breaker_open: "service paused",
+  budget_nearly_used: "budget nearly used", budget_used_up: "budget without room", breaker_open: "service paused",
   upstream_failing: "service failing", key_expires: "key expires soon",
 };
 let follower = null;

@@ -33,10 +33,12 @@ class Chunk(Vertical):
         self.document: Markdown | None = None
         self.is_live: bool = not text
         self._shown = ""
+        self._is_begun = False
         self._heights: dict[int, int] = {}
 
     async def on_mount(self) -> None:
         """Begin an answer that arrives, or take the room that the text will need."""
+        self._is_begun = True
         if self.is_live or self._is_last or not self._is_on_page:
             await self.draw()
         else:
@@ -82,8 +84,8 @@ class Chunk(Vertical):
             self.styles.height = self._heights.get(width) or _guess_height(self.text, width)
 
     def wake(self) -> None:
-        """Draw the text soon."""
-        if self.document is None:
+        """Draw the text soon; before it is mounted it is not asleep, and would be drawn twice."""
+        if self.document is None and self._is_begun:
             self.document = document()
             self.run_worker(self.draw(self.document), name="_draw")
 
@@ -105,7 +107,8 @@ class Chunk(Vertical):
         if self._shown:
             await drawn.append(self._shown)
         drawn.display = True
-        self.styles.height = "auto"
+        if self.document is drawn:  # it may have been put to sleep meanwhile
+            self.styles.height = "auto"
 
 
 def _guess_height(text: str, width: int) -> int:

@@ -41,7 +41,7 @@ class ColumnView(Vertical):
 
     def show(self, column: Column, *, chosen: bool) -> None:
         """Draw the column as it is now; the chosen one has a mark, not only a colour."""
-        where = " (current)" if column.given else ""
+        where = " (in the thread)" if column.given else ""
         widget: Widget = self  # through self, type checkers take it for an attribute of ours
         widget.border_title = content(f"{'▸ ' if chosen else ''}{column.name}{where}")
         self.set_class(chosen, "chosen")

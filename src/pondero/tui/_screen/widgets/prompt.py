@@ -23,7 +23,14 @@ from ...state import COMMANDS, ChatState, queued_lines
 from .visible import content
 
 _OFFERED = 9
-"""Completions that are seen at once."""
+"""Completions that are seen at once, at most."""
+_BELOW = 7
+"""Lines of the screen that completions leave to the page, the input line and the status."""
+_SIDES = 6
+"""Columns around a completion, with its mark."""
+_LEAST = 12
+_ASIDE = 20
+"""Prompts that are set aside at most."""
 
 
 class Completion(Static):
@@ -39,12 +46,19 @@ class Completion(Static):
     def show(self, lines: tuple[str, ...], chosen: int) -> None:
         """Show these lines, one of them marked."""
         self.display = bool(lines)
-        first = max(0, min(chosen - _OFFERED // 2, len(lines) - _OFFERED))
+        most = max(1, min(_OFFERED, self.app.size.height - _BELOW))
+        room = max(_LEAST, self.app.size.width - _SIDES)
+        first = max(0, min(chosen - most // 2, len(lines) - most))
         rows = [
             content(f"▸ {line}", "bold $accent") if at == chosen else content(f"  {line}")
-            for at, line in enumerate(lines[first : first + _OFFERED], first)
+            for at, line in enumerate(_keep_ends(lines[first : first + most], room), first)
         ]
         self.update(Content("\n").join(rows))
+
+
+def _keep_ends(lines: tuple[str, ...], room: int) -> list[str]:
+    """Return lines without what does not fit; the end of a completion is what tells it apart."""
+    return [line if len(line) <= room else f"…{line[1 - room :]}" for line in lines]
 
 
 class QueuedMessages(Static):
@@ -155,6 +169,7 @@ class Prompt(TextArea):
         self._history: list[FoldedText] = []
         self._at = 0
         self._draft = FoldedText()
+        self._aside: tuple[str, ...] = ()
         self._hint = ""
         self._framed: tuple[str, str] | None = None
         self._offered = False  # whether the text was put back and is selected since
@@ -182,7 +197,35 @@ class Prompt(TextArea):
         """Add words to the history."""
         self._remember(self._find_folded(words))
 
+    @property
+    def set_aside(self) -> tuple[str, ...]:
+        """Return the words that others took the place of, oldest first; ↑ recalls them."""
+        left = self._draft.full if self._at < len(self._history) else ""
+        return (*self._aside, left)[-_ASIDE:] if left else self._aside
+
+    def set_aside_line(self) -> None:
+        """Let ↑ recall the words that are in the line."""
+        self._set_aside(self._folded)
+
+    def put_aside(self, words: str) -> None:
+        """Let ↑ recall these words."""
+        self._set_aside(self._find_folded(words))
+
+    def drop_aside(self, words: str) -> None:
+        """Forget that words were set aside: they were asked."""
+        self._aside = tuple(each for each in self._aside if each.strip() != words.strip())
+
+    def _set_aside(self, folded: FoldedText) -> None:
+        if folded.text.strip():
+            self.drop_aside(folded.full)
+            self._aside = (*self._aside, folded.full)[-_ASIDE:]
+            self._remember(folded)
+
     def _remember(self, folded: FoldedText) -> None:
+        left, self._draft = self._draft, FoldedText()
+        if self._at < len(self._history):  # ↑ took its place
+            self._at = len(self._history)
+            self._set_aside(left)
         if folded.text and (not self._history or self._history[-1] != folded):
             self._history.append(folded)
         self._at = len(self._history)
@@ -204,7 +247,7 @@ class Prompt(TextArea):
 
     def offer(self, words: str) -> None:
         """Put words back, selected: what is typed next replaces them, and ↑ recalls them."""
-        self.remember(words)
+        self.put_aside(words)
         self.put(words)
         self.select_all()
         self._offered = bool(words)

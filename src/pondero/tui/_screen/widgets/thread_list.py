@@ -13,7 +13,7 @@ from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
 from ...state import Choice, ThreadPaneState
-from .visible import content
+from .visible import content, shorten
 
 _MARGIN = 2
 
@@ -109,7 +109,7 @@ class ThreadPane(Vertical):
         title = " ".join(choice.label.split())
         if not choice.detail:
             return content(title)
-        lines = [_shorten(title, room), _shorten(f"  {choice.detail}", room)]
+        lines = [shorten(title, room), shorten(f"  {choice.detail}", room)]
         return Content("\n").join([content(lines[0]), content(lines[1], "dim")])
 
     @on(Input.Changed)
@@ -139,7 +139,3 @@ class ThreadPane(Vertical):
     def _pick(self, at: int | None) -> None:
         if self._shown is not None and at is not None and at < len(self._shown.choices):
             self.post_message(self.ThreadPicked(self._shown.choices[at].value))
-
-
-def _shorten(text: str, room: int) -> str:
-    return text if len(text) <= room else f"{text[: room - 1]}…"

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from textual.containers import VerticalScroll
 from textual.message import Message
 
-from ...state import Cell, ThinkingCell
-from .answer import AnswerView
+from ...state import Cell, NoticeCell, ThinkingCell
+from .answer import AnswerView, Chunk
 from .views import View, view_of
 
 
@@ -28,13 +28,16 @@ class Transcript(VerticalScroll, can_focus=False):
         self._begins_at_end = at_end
         self._cells: dict[int, Cell] = {}
         self._views: dict[int, View] = {}
-        self._held: tuple[View, float] | None = None
+        self._held: tuple[View | Chunk, float] | None = None
+        self._is_drawing = False  # whether it is held only while chunks are drawn
         self.has_more_below: bool = False
 
     def on_mount(self) -> None:
-        """Keep to the end, unless it is to be read from the top."""
+        """Keep to the end, unless it is to be read from the top; look again after each layout."""
         if self._begins_at_end:
             self.anchor()
+        # Another thread can be as high as the one before it: no size and no scroll offset changes.
+        self.screen.screen_layout_refresh_signal.subscribe(self, lambda _: self._look_below())
 
     def show(self, cells: Sequence[Cell], *, hidden: bool = False) -> None:
         """Draw these cells; ``hidden`` thoughts take no place."""
@@ -67,8 +70,19 @@ class Transcript(VerticalScroll, can_focus=False):
             number = max(self._cells[key].number or 0 for key in before)
             first = next(key for key in before if self._cells[key].number == number)
             self._let_go()
-            self._held = (self._views[first], 0.0)
+            self._held, self._is_drawing = (self._views[first], 0.0), False
             self.call_after_refresh(self._hold)
+
+    def begin_at_list(self, cells: Sequence[Cell]) -> None:
+        """Go to the top of the last cell if it is a list that is higher than the window."""
+        if cells and isinstance(last := cells[-1], NoticeCell) and last.items:
+            self.call_after_refresh(self._begin_at, self._views[last.key])
+
+    def _begin_at(self, view: View) -> None:
+        if view.is_attached and view.outer_size.height > self.size.height:
+            self._let_go()
+            self._held, self._is_drawing = (view, 0.0), False
+            self._hold()
 
     def turn(self, step: int) -> None:
         """Go up or down by a screen."""
@@ -90,7 +104,6 @@ class Transcript(VerticalScroll, can_focus=False):
         """Keep what is being read in its place while the cells above it are laid out."""
         if self._held is not None:
             self.call_after_refresh(self._hold)
-        self.call_after_refresh(self._look_below)
 
     def on_resize(self) -> None:
         """Give the sleeping parts the height that they need at this width."""
@@ -112,9 +125,15 @@ class Transcript(VerticalScroll, can_focus=False):
                     place = chunk.virtual_region
                     first, last = top + place.y, top + place.bottom
                     if first < near[1] and last > near[0]:
+                        self._hold_while_drawn(chunk)
                         chunk.wake()
                     elif first > far[1] or last < far[0]:
                         chunk.sleep()
+
+    def _hold_while_drawn(self, chunk: Chunk) -> None:
+        """Keep what is being read in its place: a sleeping chunk has a guessed height."""
+        if chunk.document is None and self._held is None and not self._at_end():
+            self._held, self._is_drawing = self._first_in_view(), True
 
     def _look_below(self) -> None:
         self._wake()
@@ -126,6 +145,8 @@ class Transcript(VerticalScroll, can_focus=False):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Say so when an end comes into view; while it is drawn, a page kept to its end jumps."""
         super().watch_scroll_y(old_value, new_value)
+        if self._is_drawing and self._held is not None:  # the reader has gone elsewhere
+            self._held = self._first_in_view()
         self._look_below()
         if new_value < old_value and new_value <= 0 and not self._at_end():
             self.post_message(self.AtEdge(older=True))
@@ -134,7 +155,7 @@ class Transcript(VerticalScroll, can_focus=False):
 
     def _rearrange(self, now: dict[int, Cell]) -> None:
         """Drop the views of gone cells and mount new ones; the text being read does not move."""
-        self._held = None if self._at_end() else self._first_in_view()
+        self._held, self._is_drawing = None if self._at_end() else self._first_in_view(), False
         for key in [key for key in self._views if key not in now]:
             self._views.pop(key).remove()
             self._cells.pop(key, None)
@@ -159,12 +180,22 @@ class Transcript(VerticalScroll, can_focus=False):
     def _at_end(self) -> bool:
         return self._anchored and not self._anchor_released
 
-    def _first_in_view(self) -> tuple[View, float] | None:
+    def _first_in_view(self) -> tuple[View | Chunk, float] | None:
         for view in self._views.values():
-            region = view.virtual_region
-            if region.bottom > self.scroll_y:
-                return view, region.y - self.scroll_y
+            if view.virtual_region.bottom > self.scroll_y:
+                parts = view.chunks if isinstance(view, AnswerView) else ()
+                tops = ((chunk, self._top(chunk)) for chunk in parts)
+                for chunk, top in tops:
+                    if top + chunk.virtual_region.height > self.scroll_y:
+                        return chunk, top - self.scroll_y
+                return view, self._top(view) - self.scroll_y
         return None
+
+    def _top(self, widget: View | Chunk) -> int:
+        """Return how far a view, or a chunk of one, is below the top of the page."""
+        inside = widget.parent if isinstance(widget, Chunk) else None
+        above = inside.virtual_region.y if isinstance(inside, AnswerView) else 0
+        return above + widget.virtual_region.y
 
     def _let_go(self) -> None:
         self._held = None
@@ -173,7 +204,9 @@ class Transcript(VerticalScroll, can_focus=False):
     def _hold(self) -> None:
         if self._held is not None and self._held[0].is_attached:
             view, offset = self._held
-            self.scroll_to(y=view.virtual_region.y - offset, animate=False, immediate=True)
+            is_drawing, self._is_drawing = self._is_drawing, False
+            self.scroll_to(y=self._top(view) - offset, animate=False, immediate=True)
+            self._is_drawing = is_drawing
 
 
 def _is_upto(cell: Cell, number: int) -> bool:

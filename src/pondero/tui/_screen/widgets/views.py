@@ -24,6 +24,7 @@ from ...state import (
     AnswerCell,
     Cell,
     ChatState,
+    ModelCell,
     NoticeCell,
     PickerState,
     StatusPiece,
@@ -34,7 +35,7 @@ from ...state import (
     status,
 )
 from .answer import AnswerView
-from .visible import content
+from .visible import content, shorten
 
 DARK = Theme(
     name="dark",
@@ -91,6 +92,17 @@ class UserView(Static):
     def show(self, cell: UserCell) -> None:
         """Draw the cell as it is now."""
         self.update(content(cell.text))
+
+
+class ModelView(Static):
+    """The name of the model that answers below."""
+
+    def __init__(self, cell: ModelCell) -> None:
+        super().__init__(content(cell.line), classes="model")
+
+    def show(self, cell: ModelCell) -> None:
+        """Draw the cell as it is now."""
+        self.update(content(cell.line))
 
 
 class ThinkingView(Static):
@@ -168,10 +180,11 @@ class WaitingView(Static):
         self.update(content(cell.line))
 
 
-View = UserView | ThinkingView | AnswerView | ToolCallView | NoticeView | WaitingView
+View = UserView | ModelView | ThinkingView | AnswerView | ToolCallView | NoticeView | WaitingView
 
 _VIEWS: dict[type, type] = {
     UserCell: UserView,
+    ModelCell: ModelView,
     ThinkingCell: ThinkingView,
     AnswerCell: AnswerView,
     ToolCallCell: ToolCallView,
@@ -260,6 +273,12 @@ class Bar(Static):
             self.show(self._state)
 
 
+_LABEL = 40  # columns of a label before its detail, at most
+_MOST_ROWS = 14
+_AROUND = 4  # lines of the frame, the title and the keys
+_FRAME = 6  # columns of a picker around its rows, with a scrollbar
+
+
 class Picker(ModalScreen[str | None]):
     """Returns the value that was picked, or None."""
 
@@ -273,24 +292,30 @@ class Picker(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         """Lay out the title and the choices."""
-        label = max(len(choice.label) for choice in self._choosing.choices)
-        label = min(label, 40)
-        lines = [
-            f"{choice.label[:label]:<{label}}  {choice.detail}".rstrip()
-            for choice in self._choosing.choices
-        ]
-        if self._choosing.what == "hit":  # the word that was found must be seen
-            lines = [f"{choice.label}\n  {choice.detail}" for choice in self._choosing.choices]
-        width = max(map(len, (self._choosing.title, *lines)))  # what is chosen is a whole line
-        rows = [Option(content(f"{line:<{width}}")) for line in lines]
+        rows = self._rows()
+        width = max(map(len, (self._choosing.title, *rows)))
+        texts = [f"{row:<{width}}" for row in rows]  # what is chosen is a whole line
         with Vertical(id="picker"):
             yield Static(content(self._choosing.title), classes="title")
-            yield OptionList(*rows)
+            yield OptionList(*(Option(content(text)) for text in texts))
             yield Static(content("↑ ↓ Enter · Esc closes"), classes="keys")
+
+    def _rows(self) -> list[str]:
+        """Return the line of each choice, as long as there is room."""
+        choices = self._choosing.choices
+        label = min(max(len(choice.label) for choice in choices), _LABEL)
+        room = self.app.size.width * 9 // 10 - _FRAME
+        lines = [f"{each.label[:label]:<{label}}  {each.detail}".rstrip() for each in choices]
+        return [shorten(line, room) for line in lines]
 
     def on_mount(self) -> None:
         """Begin at the present choice."""
         self.query_one(OptionList).highlighted = self._choosing.at
+
+    def on_resize(self) -> None:
+        """Leave room for the title and the keys."""
+        room = self.size.height * 8 // 10 - _AROUND
+        self.query_one(OptionList).styles.max_height = max(2, min(_MOST_ROWS, room))
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Return what was picked."""

@@ -22,6 +22,11 @@ def content(text: str, style: str = "") -> Content:
     return Content.styled(escape_controls(text), style) if style else Content(escape_controls(text))
 
 
+def shorten(text: str, room: int) -> str:
+    """Return a line of at most ``room`` columns; … replaces the rest of a longer one."""
+    return text if len(text) <= room else f"{text[: room - 1]}…"
+
+
 def document() -> Markdown:
     """Return an empty Markdown document; what is appended to it is made visible before."""
     return _Document(parser_factory=make_parser, open_links=False)

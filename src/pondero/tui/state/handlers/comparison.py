@@ -6,7 +6,6 @@ from decimal import Decimal
 
 from msgspec.structs import replace
 
-from ....errors import PonderoError
 from ....thinking import LEVELS
 from .. import actions, effects
 from ..catalog_view import DialView
@@ -21,23 +20,30 @@ from ..state import (
     UsageTally,
     as_cost,
 )
-from .history import cell_numbers, cells_of
+from .history import cell_numbers, cells_of, find_models, last_model
 from .last_turn import restore_question
 from .model_switch import switch_model
 from .turn import on_ended, on_events, start_turn
 
 MOST = 6
 """Answers that are asked for at once."""
+_USE = (
+    "at which levels, or with which models? /compare LEVEL|NAME[/LEVEL]... [QUESTION]",
+    "  /compare low high compares two levels, /compare low gpt-5.5/high also two models",
+)
 _KEYS_A_COLUMN = 1_000_000
 _LEVELS = {*LEVELS, "on", "none"}
 _TOKENS = re.compile(r"\d+k", re.IGNORECASE)
+_NAME = re.compile(r"\d|:")
+_MIDDLE, _LONG = 4, 5
+"""Letters of a level from which on a letter too many is a slip, and a wrong letter."""
 
 
 def compare_command(state: ChatState, argument: str, dial: DialView) -> Transition:
     """Ask the last question, or the words after the levels, at several levels at once."""
     level_texts, words = _parse_levels(state, argument, dial)
     if not level_texts:
-        return state.tell("at which levels? /compare LEVEL... [QUESTION]"), ()
+        return state.tell(*_USE), ()
     if len(level_texts) > MOST:
         return state.tell(
             f"✗ that are {len(level_texts)}; at most {MOST} at once", tone="error"
@@ -58,7 +64,7 @@ def on_compare(state: ChatState, action: actions.LastTurnLoaded, dial: DialView)
         asked = DraftQuestion(action.words, state.attached)
         return _open_comparison(state.but(attached=()), action, asked, state.count, (), dial)
     question, *answers = action.turn
-    given = _make_existing_column(state, question.number, tuple(answers), dial)
+    given = _make_existing_column(state, question.number, tuple(answers), action, dial)
     return _open_comparison(state, action, restore_question(question), question.number, given, dial)
 
 
@@ -74,14 +80,31 @@ def _open_comparison(
     asks: list[effects.AskModel] = []
     for level_text in action.level_texts:
         name, level = _target(state, level_text, dial)
+        label = level_text
+        if not _names_model(level_text, dial) and _names_models(state, action, dial):
+            label = f"{state.name}/{level_text}"
+        elif level and "/" not in level_text and _names_model(level_text, dial):
+            label = f"{level_text}/{level}"
         chat = switch_model(_blank(state, number, len(columns)), name, level, dial)
         context = state.tally.context
-        chat, ask = start_turn(chat, asked, action.at, dial, context=context, label=level_text)
-        columns.append(Column(name=level_text, chat=chat.but(page=()), live=True))
+        chat, ask = start_turn(chat, asked, action.at, dial, context=context, label=label)
+        columns.append(Column(name=label, chat=chat.but(page=()), live=True))
         asks.append(ask)
     first = len(given)
     comparing = ComparisonState(asked.words, number, tuple(columns), at=first)
     return state.but(comparing=comparing), (effects.Compare(tuple(asks), number, first),)
+
+
+def _names_models(state: ChatState, action: actions.LastTurnLoaded, dial: DialView) -> bool:
+    """Return whether models are compared, not only levels: then every column names its model."""
+    before = "" if action.words else last_model(action.turn)
+    if before and before != state.model:
+        return True
+    return any(_names_model(each, dial) for each in action.level_texts)
+
+
+def _names_model(level_text: str, dial: DialView) -> bool:
+    return "/" in level_text or (_is_name(level_text) and dial.is_catalogued(level_text))
 
 
 def _blank(state: ChatState, number: int, column: int) -> ChatState:
@@ -96,7 +119,11 @@ def _blank(state: ChatState, number: int, column: int) -> ChatState:
 
 
 def _make_existing_column(
-    state: ChatState, number: int, answers: tuple[ThreadMessage, ...], dial: DialView
+    state: ChatState,
+    number: int,
+    answers: tuple[ThreadMessage, ...],
+    action: actions.LastTurnLoaded,
+    dial: DialView,
 ) -> tuple[Column, ...]:
     if not answers:
         return ()
@@ -108,10 +135,11 @@ def _make_existing_column(
             tally = tally.plus(each.usage, each.cost)
     origin = next((a.message.origin for a in answers if a.message.origin is not None), None)
     level = origin.level if origin and origin.level else "as it was"
+    name = f"{origin.model}/{level}" if origin and _names_models(state, action, dial) else level
     seconds = [each.seconds for each in answers if each.seconds is not None]
     chat = blank.but(page=cells_of(answers, dial, keys=keys), tally=tally, next_key=next(keys))
     took = sum(seconds) if seconds else None
-    return (Column(name=level, chat=chat, seconds=took, given=True),)
+    return (Column(name=name, chat=chat, seconds=took, given=True),)
 
 
 def _parse_levels(state: ChatState, argument: str, dial: DialView) -> tuple[tuple[str, ...], str]:
@@ -119,7 +147,7 @@ def _parse_levels(state: ChatState, argument: str, dial: DialView) -> tuple[tupl
     while words:
         first, _, rest = words.partition(" ")
         named = [each for each in first.split(",") if each]  # low,high as on the command line
-        if not named or not all(_is_column(state, each, dial) for each in named):
+        if not named or not all(_is_column(each, dial) for each in named):
             break
         for each in named:
             _target(state, each, dial)
@@ -128,26 +156,53 @@ def _parse_levels(state: ChatState, argument: str, dial: DialView) -> tuple[tupl
     return tuple(dict.fromkeys(level_texts)), words
 
 
-def _is_column(state: ChatState, word: str, dial: DialView) -> bool:
-    return _is_level(word) or ("/" in word and _is_target(state, word, dial))
+def _is_column(word: str, dial: DialView) -> bool:
+    """Return whether a word is meant as a column; a misspelt one is, so that it is not asked."""
+    if _is_level(word) or _is_near_level(word):
+        return True
+    name, slash, level = word.rpartition("/")
+    if not slash:
+        return _is_name(word) and dial.is_catalogued(word)
+    if dial.is_catalogued(word):
+        return True
+    meant = _is_level(level) or _is_near_level(level)
+    return meant and _is_name(name)
 
 
 def _is_level(word: str) -> bool:
     return word.lower() in _LEVELS or bool(_TOKENS.fullmatch(word))
 
 
-def _is_target(state: ChatState, word: str, dial: DialView) -> bool:
-    try:
-        _target(state, word, dial)
-    except PonderoError:
+def _is_name(word: str) -> bool:
+    """Return whether this looks like a model's name: a question may begin with any other word."""
+    return bool(_NAME.search(word))
+
+
+def _is_near_level(word: str) -> bool:
+    """Return whether this is a level with a slip: two letters swapped, one too many or too few."""
+    return any(_is_slip(word, level) for level in LEVELS)
+
+
+def _is_slip(word: str, level: str) -> bool:
+    if word[:1] != level[:1] or word == level:
         return False
-    return True
+    if len(word) == len(level):
+        differ = [at for at, (one, two) in enumerate(zip(word, level, strict=True)) if one != two]
+        swapped = len(differ) == 2 and sorted(word) == sorted(level)
+        return swapped or (len(differ) == 1 and len(level) >= _LONG)
+    longer, shorter = (word, level) if len(word) > len(level) else (level, word)
+    if len(longer) - len(shorter) != 1 or len(level) < _MIDDLE:
+        return False
+    return any(longer[:at] + longer[at + 1 :] == shorter for at in range(len(longer)))
 
 
 def _target(state: ChatState, level_text: str, dial: DialView) -> tuple[str, str | None]:
-    name, level = dial.split(level_text) if "/" in level_text else (state.model, level_text)
-    dial.plan(name, level)
-    return name, level
+    if _names_model(level_text, dial):
+        name, level = dial.split(level_text)
+    else:
+        name, level = state.model, level_text
+    dial.plan(name, level or state.level_text)
+    return name, level or state.level_text
 
 
 # -- while they answer ----------------------------------------------------------------------------
@@ -209,7 +264,8 @@ def on_closed(state: ChatState, action: actions.ComparisonClosed, dial: DialView
     if action.past:
         state = state.rewind(action.past[0].number)
         keys = cell_numbers(state.next_key)
-        cells = cells_of(action.past, dial, keys=keys, opened=state.show == "open")
+        models = find_models(action.past, state.named or state.model)
+        cells = cells_of(action.past, dial, keys=keys, opened=state.show == "open", models=models)
         count = state.count + len(action.past)
         tally = state.tally
         for each in action.past:
@@ -218,6 +274,7 @@ def on_closed(state: ChatState, action: actions.ComparisonClosed, dial: DialView
         state = state.but(
             page=(*state.page, *cells),
             next_key=next(keys),
+            named=last_model(action.past) or state.named,
             count=count,
             last=count,
             tally=tally,

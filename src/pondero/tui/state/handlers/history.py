@@ -1,6 +1,6 @@
 """Messages of a thread as cells, and which part of the thread is on the page."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count, groupby
 
 import msgspec
@@ -22,7 +22,7 @@ from ....canon import (
 from ....errors import PonderoError
 from .. import actions, effects
 from ..catalog_view import DialView
-from ..cells import AnswerCell, Cell, Nature, ThinkingCell, ToolCallCell, UserCell
+from ..cells import AnswerCell, Cell, ModelCell, Nature, ThinkingCell, ToolCallCell, UserCell
 from ..effects import Transition
 from ..state import ChatState, ThreadMessage, UsageTally
 from .model_switch import switch_model
@@ -31,13 +31,38 @@ _LONGEST = 400
 _CUT = "stopped here"
 
 
+_NO_MODELS: Mapping[int, str] = {}
+
+
 def cells_of(
-    past: Iterable[ThreadMessage], dial: DialView, *, keys: Iterator[int], opened: bool = False
+    past: Iterable[ThreadMessage],
+    dial: DialView,
+    *,
+    keys: Iterator[int],
+    opened: bool = False,
+    models: Mapping[int, str] = _NO_MODELS,
 ) -> tuple[Cell, ...]:
-    """Return the cells of these messages."""
+    """Return the cells of these messages; ``models``: whose names to say, see ``find_models``."""
     cells: list[Cell] = []
-    draw(cells, past, dial, keys=keys, opened=opened)
+    draw(cells, past, dial, keys=keys, opened=opened, models=models)
     return tuple(cells)
+
+
+def find_models(past: Iterable[ThreadMessage], before: str) -> dict[int, str]:
+    """Return the model of each answer that is not by the model before it, by message number."""
+    found: dict[int, str] = {}
+    for each in past:
+        if (name := name_model(each)) and name != before:
+            found[each.number] = before = name
+    return found
+
+
+def name_model(each: ThreadMessage) -> str:
+    """Return the model that wrote a message, with its provider; empty if none did."""
+    origin = each.message.origin
+    if each.message.role != "assistant" or origin is None:
+        return ""
+    return f"{origin.provider}:{origin.model}"
 
 
 def draw(
@@ -47,9 +72,12 @@ def draw(
     *,
     keys: Iterator[int],
     opened: bool,
+    models: Mapping[int, str],
 ) -> None:
     """Append the cells of these messages; a tool result joins the cell of its call."""
     for each in past:
+        if each.number in models:
+            cells.append(ModelCell(key=next(keys), model=models[each.number], number=each.number))
         shown = [part for part in each.message.parts if _is_shown(part)]
         tokens = each.usage.thinking if len(shown) < 2 else None
         summary = dial.summarises(each.message.origin)
@@ -120,6 +148,11 @@ def _nature(part: Thinking, *, summary: bool) -> Nature:
     if part.redacted:
         return "redacted"
     return "summary" if summary else "full"
+
+
+def last_model(past: Sequence[ThreadMessage]) -> str:
+    """Return the model of the last answer among these messages; empty if there is none."""
+    return next(filter(None, map(name_model, reversed(past))), "")
 
 
 def _is_shown(part: Part) -> bool:
@@ -219,7 +252,8 @@ def on_opened(state: ChatState, action: actions.ThreadOpened, dial: DialView) ->
     there = _find_model(action, dial)
     after = switch_model(empty, *(there or (state.model, state.level_text)), dial)
     past = _screenful(action.past)
-    cells = cells_of(past, dial, keys=keys, opened=state.show == "open")
+    models = find_models(past, after.model)
+    cells = cells_of(past, dial, keys=keys, opened=state.show == "open", models=models)
     first = past[0].number if past else 0
     after = after.but(
         thread=action.thread,
@@ -229,6 +263,7 @@ def on_opened(state: ChatState, action: actions.ThreadOpened, dial: DialView) ->
         count=action.count,
         tally=_tally(action),
         next_key=next(keys),
+        named=last_model(past) or after.model,
         unsaved=None,
     )
     if there is None:
@@ -273,12 +308,13 @@ def on_page_loaded(state: ChatState, action: actions.PageLoaded, dial: DialView)
             here.setdefault(cell.number, []).append(cell)
     begins = {n: first for first, end in state.turns for n in range(first, end) if first in here}
     keys = cell_numbers(state.next_key)
+    models = find_models(action.past, state.model)
     cells: list[Cell] = []
     for number, group in groupby(action.past, lambda each: begins.get(each.number, each.number)):
         if number in here:
             cells += here[number]
         else:
-            draw(cells, group, dial, keys=keys, opened=state.show == "open")
+            draw(cells, group, dial, keys=keys, opened=state.show == "open", models=models)
     if last >= state.count:
         cells += [c for c in state.page if c.number is None or c.number >= state.count]
     return state.but(page=tuple(cells), first=action.first, last=last, next_key=next(keys)), ()

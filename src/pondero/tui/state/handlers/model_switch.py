@@ -127,7 +127,12 @@ def _count_lost_cache(before: ChatState, after: ChatState) -> int:
 
 def _tone(state: ChatState) -> Tone:
     notes = (note for note in state.plan.adjustments if note.code not in BENIGN)
-    return "warning" if any(notes) else "good"
+    return "warning" if any(notes) or is_uncatalogued(state.plan) else "good"
+
+
+def is_uncatalogued(plan: Plan) -> bool:
+    """Return whether a plan is for a model that the catalog does not have: it may not exist."""
+    return any(note.code == "unknown_model" for note in plan.adjustments)
 
 
 _CANNOT = "This model does not support disabling thinking"
@@ -136,7 +141,8 @@ _CANNOT = "This model does not support disabling thinking"
 def describe_switch(entry: ModelEntry, plan: Plan) -> tuple[str, ...]:
     """Return the lines shown when a chat switches to another model."""
     api = f" ({entry.provider.api})" if entry.provider.api and not _is_least(plan) else ""
-    return (f"✓ Switched to {entry.provider.label} {entry.model}{api}", *meaning(entry, plan))
+    mark = "⚠" if is_uncatalogued(plan) else "✓"
+    return (f"{mark} Switched to {entry.provider.label} {entry.model}{api}", *meaning(entry, plan))
 
 
 def meaning(entry: ModelEntry, plan: Plan) -> tuple[str, ...]:

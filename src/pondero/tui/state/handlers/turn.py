@@ -20,7 +20,16 @@ from ....canon import (
 from ....errors import PonderoError
 from .. import actions, effects
 from ..catalog_view import SUMMARIES, DialView
-from ..cells import AnswerCell, Cell, Nature, ThinkingCell, ToolCallCell, UserCell, WaitingCell
+from ..cells import (
+    AnswerCell,
+    Cell,
+    ModelCell,
+    Nature,
+    ThinkingCell,
+    ToolCallCell,
+    UserCell,
+    WaitingCell,
+)
 from ..effects import Transition
 from ..state import ChatState, DraftQuestion, FailedQuestion, TurnInProgress
 from .history import describe_attachment, format_arguments, join_results, trim_page
@@ -41,13 +50,17 @@ def start_turn(
     if fresh := [f"⚠ {note.why}" for note in made.adjustments if note.code not in known]:
         state = state.tell(*fresh, tone="warning")
     key, number = state.next_key, state.count
+    page: tuple[Cell, ...] = (UserCell(key=key, text=question_text(asked), number=number),)
+    if state.named not in ("", state.model):
+        page = (*page, ModelCell(key=key + 1, model=state.model, number=number))
     begun = state.but(
         plan=made,
-        page=(*state.page, UserCell(key=key, text=question_text(asked), number=number)),
-        live=(WaitingCell(key=key + 1, model=state.name, began=at, number=number),),
+        page=(*state.page, *page),
+        live=(WaitingCell(key=key + 2, model=state.name, began=at, number=number),),
         turn=TurnInProgress(asked, began=at, number=number),
         failed=None,
-        next_key=key + 2,
+        named=state.model,
+        next_key=key + 3,
     )
     model, level_text, system = state.model, state.level_text, state.system
     last_prompt = state.tally.last_prompt if context is not None else None
@@ -300,11 +313,26 @@ def on_ended(state: ChatState, action: actions.TurnEnded, _dial: DialView) -> Tr
     after = trim_page(_remarks(after, action))
     if action.grown:
         after = after.tell(*_GROWN, tone="warning")
-    if action.unsaved and action.unsaved != state.unsaved:
-        after = after.tell(f"⚠ {action.unsaved}", "  → the chat continues, unsaved", tone="warning")
+    after = _tell_unsaved(after, action.unsaved, state.unsaved)
     if action.stored:
         return after, ()
     return after.but(attached=(*asked.parts, *after.attached)), (effects.RestoreInput(asked.words),)
+
+
+def on_saved(state: ChatState, action: actions.LateSave, _dial: DialView) -> Transition:
+    """Say that nothing waits to be saved any more, or that something does."""
+    after = state.but(thread=action.thread or state.thread, unsaved=action.unsaved)
+    if action.grown:
+        after = after.tell(*_GROWN, tone="warning")
+    if action.unsaved is None:
+        after = after.tell("✓ The chat is saved again", tone="good")
+    return _tell_unsaved(after, action.unsaved, state.unsaved), ()
+
+
+def _tell_unsaved(state: ChatState, why: str | None, before: str | None) -> ChatState:
+    if not why or why == before:
+        return state
+    return state.tell(f"⚠ {why}", "  → the chat continues, unsaved", tone="warning")
 
 
 _GROWN = (
@@ -359,12 +387,22 @@ _ELSEWHERE = "correct its address and start again, or /model; /raw shows what ca
 _NAMED_BY_NOTES = (errors.NotFound, errors.BadRequest)  # a note says which address has nothing
 
 
+_SHELL_COMMANDS = {"'pondero models'": "/model", "'pondero threads list'": "/resume"}
+
+
+def name_chat_commands(text: str) -> str:
+    """Return an error's text with commands of the chat for those of the shell."""
+    for shell, chat in _SHELL_COMMANDS.items():
+        text = text.replace(shell, chat)
+    return text
+
+
 def describe_trouble(error: PonderoError) -> tuple[str, ...]:
     """Return what went wrong and what the user can do about it, a line each.
 
     An error about a value that the user gave names the cure itself.
     """
-    said = " ".join(str(error).split()) or type(error).__name__
+    said = name_chat_commands(" ".join(str(error).split())) or type(error).__name__
     status = getattr(error, "status", None)  # an error without its keys, see reports, has none
     kind = f" ({status})" if status else ""
     notes = tuple(f"  → {note}" for note in getattr(error, "__notes__", ()))

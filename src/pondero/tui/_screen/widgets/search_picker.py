@@ -1,4 +1,4 @@
-"""The list of models: search as you type, with the levels and the price of each."""
+"""Lists with a search as you type: of models with their levels and prices, and of threads."""
 
 from collections.abc import Callable
 from typing import ClassVar
@@ -11,7 +11,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from ...state import Choice
-from .visible import content
+from .visible import content, shorten
 
 _NAME = 38
 """Columns of a model's name."""
@@ -20,12 +20,22 @@ _NARROW = 64
 _AROUND = 5
 """Lines of the frame, the title, the search and the keys."""
 
-FindModels = Callable[[str], tuple[Choice, ...]]
-"""Returns the models that have these words."""
+FindChoices = Callable[[str], tuple[Choice, ...]]
+"""Returns the choices that have these words."""
 
 
-class ModelPicker(ModalScreen[str | None]):
-    """Returns the model that was picked, or None."""
+def filter_choices(choices: tuple[Choice, ...], words: str) -> tuple[Choice, ...]:
+    """Return the choices that have all of these words in their label or detail."""
+    terms = words.lower().split()
+    return tuple(
+        each
+        for each in choices
+        if all(term in f"{each.label} {each.detail}".lower() for term in terms)
+    )
+
+
+class SearchPicker(ModalScreen[str | None]):
+    """Returns the value that was picked, or None; ``two_lines``: a detail is below its label."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,ctrl+c", "dismiss(None)", show=False),
@@ -35,24 +45,25 @@ class ModelPicker(ModalScreen[str | None]):
         Binding("pageup", "move(-8)", show=False, priority=True),
     ]
 
-    def __init__(self, title: str, find: FindModels) -> None:
+    def __init__(self, title: str, find: FindChoices, *, two_lines: bool = False) -> None:
         super().__init__()
+        self._two_lines = two_lines
         self._heading = title
         self._find = find
         self._found: tuple[Choice, ...] = ()
-        self._list = OptionList(id="models")
+        self._list = OptionList(id="found")
         self._list.can_focus = False
 
     def compose(self) -> ComposeResult:
-        """Lay out the search above the models."""
-        with Vertical(id="model-picker"):
+        """Lay out the search above the choices."""
+        with Vertical(id="search-picker"):
             yield Static(content(self._heading), classes="title")
             yield Input(placeholder="type to search", compact=True)
             yield self._list
             yield Static(content("↑ ↓ Enter · Esc closes"), classes="keys")
 
     def on_mount(self) -> None:
-        """List the models before anything is typed."""
+        """List all before anything is typed."""
         self._show("")
         self.query_one(Input).focus()
 
@@ -66,7 +77,7 @@ class ModelPicker(ModalScreen[str | None]):
         self._show(event.value)
 
     def on_input_submitted(self) -> None:
-        """Return the model that is marked."""
+        """Return what is marked."""
         if self._found:
             self.dismiss(self._found[self._list.highlighted or 0].value)
 
@@ -74,8 +85,12 @@ class ModelPicker(ModalScreen[str | None]):
         """Return what was clicked."""
         self.dismiss(self._found[event.option_index].value)
 
+    def action_next(self) -> None:
+        """Mark the next one."""
+        self.action_move(1)
+
     def action_move(self, step: int) -> None:
-        """Mark another model."""
+        """Mark another one."""
         if self._found:
             at = (self._list.highlighted or 0) + step
             self._list.highlighted = max(0, min(len(self._found) - 1, at))
@@ -84,8 +99,12 @@ class ModelPicker(ModalScreen[str | None]):
         self._found = self._find(words.strip())
         self._list.clear_options()
         width = min(_NAME, max((len(each.label) for each in self._found), default=0))
-        if self.size.width < _NARROW:
-            lines = [f"{each.label}\n  {each.detail}" for each in self._found]
+        if self._two_lines or self.size.width < _NARROW:
+            room = self._list.content_size.width or self.size.width
+            lines = [
+                f"{shorten(each.label, room)}\n{shorten(f'  {each.detail}', room)}"
+                for each in self._found
+            ]
         else:
             lines = [f"{each.label:<{width}}  {each.detail}".rstrip() for each in self._found]
         self._list.add_options([Option(content(line)) for line in lines])

@@ -1,0 +1,89 @@
+"""Threads, and messages in them, as the rows of lists."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from time import time
+
+from ..canon import Message, ToolResult, Usage
+from ..store import SearchHit, StoredMessage, Thread, as_number, format_time
+from .state import Choice, SavedThread, ThreadMessage, place_value
+
+_AROUND = 40
+
+
+def describe_thread(thread: Thread) -> Choice:
+    """Return a thread as a choice in a list; its id can be typed, and must be seen."""
+    return _make_row(thread, (thread.id, _name_model(thread)))
+
+
+def describe_in_pane(thread: Thread, mark: str = "") -> Choice:
+    """Return a thread as a choice in the narrow pane; ``mark`` goes before its title."""
+    return _make_row(thread, (_name_model(thread), thread.id), mark)
+
+
+def _make_row(thread: Thread, names: tuple[str, str], mark: str = "") -> Choice:
+    copy = "↳ " if thread.parent else ""
+    known = (format_when(thread.updated), *names, f"{thread.messages:,} messages")
+    return Choice(thread.id, f"{mark}{copy}{thread.title or '(untitled)'}", " · ".join(known))
+
+
+def _name_model(thread: Thread) -> str:
+    return thread.model.partition(":")[2] or thread.model
+
+
+def order_copies(threads: Iterable[Thread]) -> list[Thread]:
+    """Return each thread once, copies that were not used since below their original."""
+    found = {thread.id: thread for thread in threads}
+    groups: dict[str, dict[str, Thread]] = {}
+    for thread in found.values():
+        original = _find_original(thread, found)
+        groups.setdefault(original.id, {original.id: original})[thread.id] = thread
+    return [thread for group in groups.values() for thread in group.values()]
+
+
+def _find_original(thread: Thread, found: Mapping[str, Thread]) -> Thread:
+    original = found.get(thread.parent or "")
+    if original is None or original.updated <= thread.updated:
+        return thread
+    return _find_original(original, found)
+
+
+def format_when(seconds: float, now: float | None = None) -> str:
+    """Return the day and minute of a time where the user is; the last two days by their names."""
+    when = datetime.fromtimestamp(seconds).astimezone()
+    today = datetime.fromtimestamp(time() if now is None else now).astimezone().date()
+    days = {today: "today", today - timedelta(days=1): "yesterday"}
+    named = days.get(when.date())
+    return f"{named} {when:%H:%M}" if named else format_time(seconds)
+
+
+def make_hit(found: SearchHit) -> Choice:
+    """Return a message that was found."""
+    number = found.thread.messages - 1 if found.number is None else found.number
+    title = found.thread.title or "(untitled)"
+    return Choice(place_value(max(0, number), found.thread.id), found.snippet, title)
+
+
+def shorten(text: str, word: str) -> str:
+    """Return a line of the text around a word."""
+    begin = max(0, text.lower().find(word) - _AROUND)
+    return " ".join(text[begin : begin + 2 * _AROUND].split())
+
+
+def is_question(message: Message) -> bool:
+    """Return whether the user asked this: it is no tool result."""
+    return message.role == "user" and not any(isinstance(p, ToolResult) for p in message.parts)
+
+
+def make_message(number: int, stored: StoredMessage) -> ThreadMessage:
+    """Return a stored message with its number, usage, time and cost."""
+    seconds = stored.seconds if stored.message.role == "assistant" else None
+    usage = stored.usage or Usage()
+    return ThreadMessage(
+        number, stored.message, usage, seconds, stored.partial, as_number(stored.cost)
+    )
+
+
+def make_saved(thread: Thread) -> SavedThread:
+    """Return a thread as the chat knows the one that it is saved in."""
+    return SavedThread(thread.id, thread.title)
