@@ -7,10 +7,11 @@ body is the application's (``requests/read_request.py``), which can answer in th
 A client that reads too little of its answers is cut off, so that they do not wait here for ever.
 """
 
-from asyncio import AbstractEventLoop, Protocol, Transport
+from asyncio import AbstractEventLoop, Event, Protocol, Transport
 from collections.abc import Callable
 from itertools import islice
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
+from urllib.parse import unquote
 
 import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
@@ -19,6 +20,7 @@ from ...canon import HttpRequest, HttpResponse
 from ..requests.read_request import PROBLEM
 from .limits import HEAD_BYTES, HEAD_LINES, HEAD_SECONDS, PIPELINED
 from .reading_deadline import ReadingDeadline
+from .response_cycle import ResponseCycle
 from .socket_protocol import make_request, make_socket
 from .sockets import has_socket
 
@@ -235,7 +237,38 @@ class _LimitedProtocol(HttpToolsProtocol):
             raise _TooMuch
         if not self.url.startswith(b"/"):
             self._use_authority()
-        super().on_headers_complete()
+        self._begin_request()
+
+    def _begin_request(self) -> None:
+        """Start the request as uvicorn does, or queue it behind those before it."""
+        method, version = self.parser.get_method(), self.parser.get_http_version()
+        parts = httptools.parse_url(self.url)
+        path = parts.path.decode("ascii")
+        scope: dict[str, Any] = cast("dict[str, Any]", self.scope)
+        scope["method"] = method.decode("ascii")
+        scope["http_version"] = version
+        scope["path"] = unquote(path) if "%" in path else path
+        scope["raw_path"] = parts.path
+        scope["query_string"] = parts.query or b""
+        before: Any = self.cycle  # None before the first request
+        self.cycle: Any = ResponseCycle(
+            scope=self.scope,
+            transport=self.transport,
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=False,
+            default_headers=self.server_state.default_headers,
+            message_event=Event(),
+            expect_100_continue=self.expect_100_continue,
+            keep_alive=version != "1.0" and self.parser.should_keep_alive(),
+            on_response=self.on_response_complete,
+        )
+        if before is None or before.response_complete:
+            self._start_asgi_task(self.cycle, self.app)
+        else:
+            self.flow.pause_reading()
+            self.pipeline.appendleft((self.cycle, self.app))
 
     def _use_authority(self) -> None:
         """Take the host from an absolute target, which overrides the header (RFC 9112, 3.2.2)."""
@@ -271,7 +304,7 @@ class _LimitedProtocol(HttpToolsProtocol):
         self._dismissed = True
         self._unset_keepalive_if_required()
         if self._is_answering():
-            cycle: Any = self.cycle  # the last that waits
+            cycle = self.cycle  # the last that waits
             cycle.keep_alive = False
             if cycle.more_body and not cycle.response_started:
                 # Its own body: the application rejects it in the client's API, and records it.
@@ -305,8 +338,7 @@ class _LimitedProtocol(HttpToolsProtocol):
         return self._dismissed or self._socket is not None or self.transport.is_closing()
 
     def _is_answering(self) -> bool:
-        cycle: Any = self.cycle  # None before the first request
-        return cycle is not None and not cycle.response_complete
+        return self.cycle is not None and not self.cycle.response_complete
 
     def _ignore(self, size: int) -> None:
         self._ignored += size

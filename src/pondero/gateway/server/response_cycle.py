@@ -1,0 +1,95 @@
+"""One request and its response on a connection of the server.
+
+Unlike uvicorn's, it writes the head together with the first piece of the body, which is what ASGI
+asks for and one system call less, and it checks all header lines at once.
+"""
+
+from collections.abc import Iterable
+
+from uvicorn.protocols.http.httptools_impl import (
+    HEADER_RE,
+    HEADER_VALUE_RE,
+    STATUS_LINE,
+    RequestResponseCycle,
+)
+
+from ...asgi import Message
+
+_WITHOUT_BODY = (204, 304)  # statuses
+
+
+class ResponseCycle(RequestResponseCycle):
+    """A request whose head has arrived; ``send`` is for the application."""
+
+    _head: bytes = b""  # which waits for the first piece of the body
+
+    async def send(self, message: Message) -> None:  # type: ignore[override]  # a plain dict
+        """Take the head of the response, or write a piece of its body."""
+        if self.flow.write_paused and not self.disconnected:
+            await self.flow.drain()
+        if self.disconnected:
+            return
+        expected = "http.response.body" if self.response_started else "http.response.start"
+        if self.response_complete or message["type"] != expected:
+            raise RuntimeError(f"unexpected ASGI message {message['type']!r}")
+        if not self.response_started:
+            self.response_started = True
+            self.waiting_for_100_continue = False
+            self._head = self._make_head(message["status"], message.get("headers", ()))
+            return
+        has_more = message.get("more_body", False)
+        self._write(message.get("body", b""), has_more=has_more)
+        if not has_more:
+            self._end()
+
+    def _make_head(self, status: int, headers: Iterable[tuple[bytes, bytes]]) -> bytes:
+        """Return the head; raises RuntimeError if it would not be one."""
+        pairs = [(name.lower(), value) for name, value in (*self.default_headers, *headers)]
+        names = b"".join([name for name, _ in pairs])
+        if HEADER_RE.search(names) or HEADER_VALUE_RE.search(b"".join([v for _, v in pairs])):
+            raise RuntimeError("a header has a character that HTTP does not allow there")
+        known = dict(pairs)
+        lines = [b"%b: %b\r\n" % pair for pair in pairs]
+        if self.chunked_encoding is None and b"content-length" in known:
+            self.expected_content_length = int(known[b"content-length"])
+            self.chunked_encoding = False
+        elif self.chunked_encoding is None and known.get(b"transfer-encoding") == b"chunked":
+            self.chunked_encoding = True
+        elif self.scope["method"] != "HEAD" and status not in _WITHOUT_BODY:
+            self.chunked_encoding = True
+            lines.append(b"transfer-encoding: chunked\r\n")
+        if _closes(known.get(b"connection", b"")):
+            self.keep_alive = False
+        elif not self.keep_alive:
+            lines.append(b"connection: close\r\n")
+        return b"%b%b\r\n" % (STATUS_LINE[status], b"".join(lines))
+
+    def _write(self, body: bytes, *, has_more: bool) -> None:
+        pieces = [self._head] if self._head else []
+        self._head = b""
+        if self.scope["method"] == "HEAD":
+            self.expected_content_length = 0
+        elif self.chunked_encoding:
+            if body:
+                pieces += (b"%x\r\n" % len(body), body, b"\r\n")
+            if not has_more:
+                pieces.append(b"0\r\n\r\n")
+        else:
+            self.expected_content_length -= len(body)
+            if self.expected_content_length < 0:
+                raise RuntimeError("the body is longer than its content-length")
+            pieces.append(body)
+        self.transport.writelines(pieces)
+
+    def _end(self) -> None:
+        if self.expected_content_length:
+            raise RuntimeError("the body is shorter than its content-length")
+        self.response_complete = True
+        self.message_event.set()
+        if not self.keep_alive:
+            self.transport.close()
+        self.on_response()
+
+
+def _closes(connection: bytes) -> bool:
+    return b"close" in [option.strip() for option in connection.lower().split(b",")]
