@@ -128,12 +128,14 @@ class ClientWatch:
 
     def begin(self, writer: ResponseWriter, receive: Receive) -> None:
         """Watch a response until ``end``."""
-        task = current_task()
+        looking = self._looking
+        if looking is None or looking.done():
+            looking = self._looking = ensure_future(self._look())
+        # Without its loop, asyncio asks the system for the process every time.
+        task = current_task(looking.get_loop()) or current_task()
         self._open.add(writer)
         if task is not None:
             self._new[writer] = (receive, task)
-        if self._looking is None or self._looking.done():
-            self._looking = ensure_future(self._look())
 
     def end(self, writer: ResponseWriter) -> None:
         """Watch a response no longer."""

@@ -23,7 +23,7 @@ from ..requests.attempt import Attempt
 from ..requests.routed_request import RoutedRequest, StoredLevel
 from ..server.context import GatewayContext
 from .level_rules import AppliedLevel, limit_word
-from .sent_turns import SentTurns, list_level_keys, read_turns
+from .sent_turns import SentTurns, find_first_key, list_level_keys, read_turns
 
 _TURN = get_decoder(dict[str, Json])
 
@@ -97,18 +97,15 @@ class FirstTurn(Struct, frozen=True):
     ``before`` and ``after``: the bytes around the text.
     """
 
-    sent: SentTurns
     before: bytes
     after: bytes
     owner: str
     stated: bytes
 
-    def remember(self, gateway: GatewayContext, text: bytes) -> dict[str, bytes]:
+    def remember(self, text: bytes) -> dict[str, bytes]:
         """Return what the answer to a conversation with this text stores."""
         turn = b"%b%b%b" % (self.before, text, self.after)
-        sent = replace(self.sent, turns=(turn,))
-        (key,) = list_level_keys(gateway.conversations, sent, client=b"", owner=self.owner)
-        return {key: self.stated}
+        return {find_first_key(turn, self.owner): self.stated}
 
 
 def find_first_turn(routed: RoutedRequest, window: LevelReading, text: bytes) -> FirstTurn | None:
@@ -121,7 +118,7 @@ def find_first_turn(routed: RoutedRequest, window: LevelReading, text: bytes) ->
     before, _, after = sent.turns[0].partition(quoted)
     stated = msgspec.msgpack.encode(_continue(None, sent, form, window.attempt))
     owner = _name_owner(routed, window.attempt.entry)
-    return FirstTurn(sent, b'%b"' % before, b'"%b' % after, owner, stated)
+    return FirstTurn(b'%b"' % before, b'"%b' % after, owner, stated)
 
 
 def _name_owner(routed: RoutedRequest, entry: ModelEntry) -> str:

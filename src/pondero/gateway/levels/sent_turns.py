@@ -150,18 +150,31 @@ def _iter_keys(sent: SentTurns, owner: str, *, ends: Collection[int]) -> Iterato
     Without ``ends``, also before the first new turn with a breakpoint, which the next request has
     further on.
     """
-    begun = sent.begun or BegunKeys(0, blake2b(owner.encode(), digest_size=16))
+    begun = sent.begun or BegunKeys(0, _begin_digest(owner))
     digest, keys, is_marked = begun.digest.copy(), [*begun.keys], bool(ends)
     for number, turn in enumerate(sent.turns[begun.count :], begun.count):
         bare = _drop_breakpoints(turn)
         if number in ends or (bare is not turn and not is_marked and number):
             is_marked = True
             yield BegunKeys(number, digest.copy(), tuple(keys[-REACH:]))
-        same = _ONE_TEXT.sub(rb"\1\2", bare)
-        digest.update(b"%d:" % len(same))
-        digest.update(same)
-        keys.append(f"level:{digest.hexdigest()}")
+        keys.append(_add_turn(digest, bare))
     yield BegunKeys(len(sent.turns), digest, tuple(keys[-REACH:]))
+
+
+def find_first_key(turn: bytes, owner: str) -> str:
+    """Return the key of a conversation after its first turn, as ``list_level_keys`` does."""
+    return _add_turn(_begin_digest(owner), _drop_breakpoints(turn))
+
+
+def _begin_digest(owner: str) -> blake2b:
+    return blake2b(owner.encode(), digest_size=16)
+
+
+def _add_turn(digest: blake2b, turn: bytes) -> str:
+    """Return the key of a conversation that goes on with a turn, which is without breakpoints."""
+    same = _ONE_TEXT.sub(rb"\1\2", turn)
+    digest.update(b"%d:%b" % (len(same), same))
+    return f"level:{digest.hexdigest()}"
 
 
 def _drop_breakpoints(turn: bytes) -> bytes:

@@ -186,7 +186,7 @@ def find_attempt(
     attempt = _put_body(known.attempt, body, at=time() if known.is_dated else None, turn=turn)
     if known.first is None:
         return attempt
-    return replace(attempt, remembered=known.first.remember(gateway, framed.text))
+    return replace(attempt, remembered=known.first.remember(framed.text))
 
 
 def note_attempt(
@@ -233,7 +233,7 @@ def note_window(gateway: GatewayContext, routed: RoutedRequest, window: LevelRea
     attempt = _put_body(known.attempt, known.write(said), at=None, turn=known.attempt.turn)
     tried = plan_level_window(gateway, _try_text(routed, framed), attempt)
     same = find_first_turn(routed, tried, said)
-    if same is not None and {tried.keys[-1]: same.stated} == first.remember(gateway, said):
+    if same is not None and {tried.keys[-1]: same.stated} == first.remember(said):
         known.first = first
 
 
