@@ -339,6 +339,10 @@ class ChatApp(App[None]):
     def _clear_hint(self) -> None:
         self.dispatch(actions.KeyTyped())
 
+    @on(Prompt.LineLeft)
+    def _keep_left(self) -> None:
+        self._drafts.save_set_aside()
+
     @on(Prompt.InterruptPressed)
     def _interrupt_or_clear(self) -> None:
         if self.prompt.text and not self.state.busy:

@@ -51,6 +51,10 @@ class DraftKeeper:
             self._prompt.put_aside(each)
         self._save_set_aside(patient=False)
 
+    def save_set_aside(self) -> None:
+        """Write the words that only ↑ or ↓ recalls."""
+        self._save_set_aside(patient=False)
+
     def restore_input(self, words: str, *, selected: bool) -> bool:
         """Put words into the input line; False if it has others, and only ↑ recalls them."""
         if self._prompt.text:
