@@ -102,7 +102,9 @@ class ChatApp(App[None]):
         self.prompt: Prompt = Prompt(self._complete_line, self._preview_line)
         self._bar = Bar()
         self._executor = Executor(self, self._tabs, tap, clock)
-        self._drafts = DraftKeeper(self._tabs, self.prompt, self._executor)
+        self._drafts = DraftKeeper(
+            self._tabs, self.prompt, self._executor, self._find_unfinished_paste
+        )
         self._ending = EndingSignals()
         self._frames: Timer | None = None
         self._picking: PickerState | None = None
@@ -122,6 +124,9 @@ class ChatApp(App[None]):
         from .driver import TolerantDriver  # noqa: PLC0415 - Windows cannot import it
 
         return TolerantDriver if issubclass(TolerantDriver, usual) else usual
+
+    def _find_unfinished_paste(self) -> str:
+        return getattr(self._driver, "unfinished_paste", "")
 
     @property
     def tab(self) -> ConversationTab:
