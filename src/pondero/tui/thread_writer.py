@@ -23,7 +23,7 @@ from ..store import (
 )
 from . import thread_rows
 from .state import PAGE, Choice, SavedThread, ThreadMessage, UsageTally, actions, place_value
-from .unsent_words import MOMENT, DraftRows
+from .unsent_words import MOMENT, SET_ASIDE, DraftRows
 from .waiting_turns import WaitingTurn, drop_numbers, rescue_turns
 
 _LISTED = 30
@@ -330,14 +330,18 @@ class ThreadWriter:
         self._family.drafts.save_set_aside(self._threads, words, patient=patient)
 
     def take_drafts(self) -> Drafts:
-        """Return what waited for this thread when its program ended; it stays on disk."""
+        """Return what waited for this thread when its program ended; it stays on disk.
+
+        Words that were set aside belong to no thread, and come along.
+        """
         if self._threads is not None:
             with suppress(StoreError):
                 place = self._home or self._draft
                 found = self._threads.take_drafts(self._home, place)
                 if found != Drafts() and self._drafted[0] == place:
                     self._drafted = (place, None)  # the row has these now
-                return found
+                aside = self._threads.take_drafts(SET_ASIDE, SET_ASIDE).set_aside
+                return replace(found, set_aside=(*found.set_aside, *aside))
         return Drafts()
 
     def rewind(self, count: int) -> None:

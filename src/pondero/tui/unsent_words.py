@@ -10,7 +10,7 @@ from ..store import Drafts, Threads, redact_secrets
 
 MOMENT = 0.02
 """Seconds that a writing on the side waits for another program: the screen stands still."""
-_SET_ASIDE = "+0"
+SET_ASIDE = "+0"
 """Where the words are that were set aside; they belong to no thread."""
 
 
@@ -62,8 +62,8 @@ class DraftRows:
     ) -> None:
         """Write the words that were set aside."""
         if words == self._set_aside:
-            self.note_saved(_SET_ASIDE)
-        elif self.save(threads, _SET_ASIDE, Drafts(set_aside=words), patient=patient):
+            self.note_saved(SET_ASIDE)
+        elif self.save(threads, SET_ASIDE, Drafts(set_aside=words), patient=patient):
             self._set_aside = words
 
     def close(self, threads: Threads | None, why: str | None) -> tuple[str, ...]:
