@@ -178,7 +178,7 @@ class WriterFamily:
 
     @property
     def _folders(self) -> list[Path]:
-        """Return where files for people go: the one that programs expect first."""
+        """Return where readable copies go: the temporary folder first."""
         found = self._rescue.folders if self._rescue is not None else []
         return sorted(found, key=lambda each: str(each) != tempfile.tempdir)
 
