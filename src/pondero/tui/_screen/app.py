@@ -15,7 +15,7 @@ from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.containers import Horizontal
 from textual.driver import Driver
-from textual.events import Resize
+from textual.events import Event, Key, Paste, Resize
 from textual.timer import Timer
 
 from ...canon import escape_controls
@@ -41,6 +41,7 @@ from .conversation import ConversationTab, Tabs
 from .draft_keeper import DraftKeeper
 from .ending import EndingSignals, is_by_signal
 from .executor import Executor
+from .typed_ahead import TypedAhead
 from .widgets.approval import ApprovalScreen
 from .widgets.comparison_screen import ComparisonScreen
 from .widgets.palette import CommandChosen, Commands
@@ -105,6 +106,7 @@ class ChatApp(App[None]):
         self._drafts = DraftKeeper(
             self._tabs, self.prompt, self._executor, self._find_unfinished_paste
         )
+        self._typed_ahead = TypedAhead(self.prompt, lambda: self.screen_stack)
         self._ending = EndingSignals()
         self._frames: Timer | None = None
         self._picking: PickerState | None = None
@@ -326,6 +328,16 @@ class ChatApp(App[None]):
         self._close_messages_no_wait()
 
     # -- keys -------------------------------------------------------------------------------------
+
+    async def on_event(self, event: Event) -> None:
+        """Give words that are typed into a window to the input line; all else as usual."""
+        typed = event if isinstance(event, Key | Paste) and not event.is_forwarded else None
+        if typed is None or not self._typed_ahead.take(typed):
+            await super().on_event(event)
+
+    @on(Prompt.Changed)
+    def _show_typed_ahead(self) -> None:
+        self._typed_ahead.show()
 
     @on(Prompt.LineSent)
     def _submit_line(self, event: Prompt.LineSent) -> None:
