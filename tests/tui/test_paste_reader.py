@@ -63,3 +63,29 @@ def test_pastes_with_a_pause_between_are_several(pastes, cuts):
 @given(KEYS, CUTS)
 def test_keys_alone_are_never_held_longer_than_a_pause(keys, cuts):
     assert "".join(each.text for each in read([keys], cuts)) == keys
+
+
+def test_a_paste_whose_end_never_comes_is_given_out_and_a_key_ends_it():
+    reader = PasteReader()
+    assert [*reader.feed(f"{BEGIN}some words"), *reader.pause()] == []
+    assert reader.unfinished == "some words"
+    assert [*reader.give_up()] == [PasteInput("some words")]
+    assert (reader.unfinished, [*reader.give_up()]) == ("", [])
+    assert [*reader.feed("a"), *reader.pause()] == [KeyInput("a")]
+    assert [*reader.feed("bc\r"), *reader.pause()] == [KeyInput("bc\r")]
+
+
+def test_a_paste_that_stalls_goes_on_as_a_paste_and_presses_no_key():
+    reader = PasteReader()
+    found = [*reader.feed(f"{BEGIN}one\r"), *reader.give_up()]
+    found += [*reader.feed("two\r"), *reader.pause(), *reader.give_up()]
+    found += [*reader.feed(f"three\r{END}"), *reader.pause(), *reader.feed("\r")]
+    pastes = ["one\r", "two\r", "three\r"]
+    assert found == [*map(PasteInput, pastes), KeyInput("\r")]
+
+
+def test_an_end_that_comes_alone_after_a_stall_ends_the_paste():
+    reader = PasteReader()
+    found = [*reader.feed(f"{BEGIN}one"), *reader.give_up(), *reader.feed(END), *reader.pause()]
+    assert found == [PasteInput("one"), PasteInput("")]
+    assert [*reader.feed("/quit\r")] == [KeyInput("/quit\r")]

@@ -1,5 +1,8 @@
 """Pastes in the real program: what is in them is text, and nothing in them is obeyed."""
 
+import signal
+from time import sleep
+
 import pytest
 from tests.tui.terminal import running
 
@@ -43,4 +46,45 @@ def test_keys_that_come_with_a_paste_are_pressed_after_it(environment):
         terminal.until("▌ What is 6 * 7?", "6 * 7 = 42")
         terminal.press("\x1b")  # Esc alone still comes through
         terminal.press("/quit\r")
+        assert terminal.ended() == 0
+
+
+def drafts(folder) -> str:
+    """Return the words on disk that were not sent."""
+    with Threads.open(folder / "data" / "threads.db") as threads:
+        return str(threads._database.rows("SELECT body FROM drafts"))
+
+
+@pytest.mark.parametrize("name", ["SIGHUP", "SIGTERM", "SIGKILL"])
+def test_a_paste_whose_end_never_comes_is_on_disk(environment, tmp_path, name):
+    words = "words of a paste without an end"
+    with running(*OFFLINE, environment=environment) as terminal:
+        terminal.until("/help")
+        terminal.press(f"typed {BEGIN}{words}")
+        if name == "SIGKILL":
+            terminal.until(words)
+            while words not in drafts(tmp_path):
+                sleep(0.1)
+        else:
+            sleep(0.2)
+        terminal.signal(getattr(signal, name))
+        terminal.ended()
+    assert f"typed {words}" in drafts(tmp_path)
+
+
+def test_keys_after_a_paste_whose_end_never_comes_are_keys(environment, tmp_path):
+    with running(*OFFLINE, environment=environment) as terminal:
+        terminal.until("/help")
+        terminal.press(f"{BEGIN}What is 6 * 7")
+        terminal.until("What is 6 * 7")
+        terminal.press("?")
+        terminal.until("What is 6 * 7?")
+        terminal.press("\r")
+        terminal.until("6 * 7 = 42", " · out ")
+        terminal.press(f"{BEGIN}half a paste")
+        terminal.until("half a paste")
+        terminal.press("\x03")
+        terminal.without("half a paste")
+        assert "half a paste" in drafts(tmp_path)
+        terminal.press("\x04")
         assert terminal.ended() == 0

@@ -185,3 +185,15 @@ def test_ctrl_c_on_two_answers_in_a_row_leaves_and_keeps_the_lines_typed_ahead(e
         chat.press("\x03")
         assert chat.ended() == 0
     assert drafts_of(environment) == ["Explain 19 * 23 at length"]
+
+
+@pytest.mark.parametrize("name", ["SIGHUP", "SIGTERM"])
+def test_a_line_that_was_begun_waits_when_the_chat_ends(environment, name):
+    with running(*PLAIN, environment=environment) as chat:
+        chat.until("\n>")
+        chat.press("half a sent")
+        chat.until("half a sent")
+        chat.signal(getattr(signal, name))
+        chat.ended()
+    with Threads.open(f"{environment['PONDERO_DATA_DIR']}/threads.db") as threads:
+        assert threads.take_drafts(None).typed == "half a sent"

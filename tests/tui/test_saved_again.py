@@ -213,9 +213,11 @@ async def test_a_comparison_that_a_signal_ends_loses_no_answer(
     rescued = [lines[-1].kept.message.text for lines in files]
     with Threads.open(tmp_path / "threads.db") as again:
         saved = [texts[-1] for texts in kept(again)]
-        assert len(ThreadWriter(again).recover()) == len(saved)  # the next chat names them
+        assert len(ThreadWriter(again).recover()) == 2  # the next chat names them
+        assert [texts[-1] for texts in kept(again)] == ["17 * 23 = 391"] * 2
     assert (rescued, saved)[not full] == ["17 * 23 = 391"] * 2
     assert (len(lines), len(rescued), len(saved)) == ((2, 2, 0) if full else (0, 0, 2))
+    assert not [*tmp_path.glob("pondero-*")]  # the next chat has read them
 
 
 @pytest.mark.anyio
@@ -247,7 +249,71 @@ async def test_words_that_can_never_be_written_are_in_a_file_that_is_named(
     *_, line = writer.close()
     (file,) = tmp_path.glob("pondero-*.txt")
     said = "what you typed and did not send was not saved: the disk is full. It is in"
-    assert line == f"{said} {file}"
+    assert line == f"{said} {file}, and the next chat has it again"
     words = ["half a sent", "queued words", "say hi"]  # nothing came of the question
     assert sorted(file.read_text("utf-8").strip().split("\n\n")) == words
     assert file.stat().st_mode & 0o77 == 0
+
+
+@pytest.mark.anyio
+async def test_the_next_chat_has_the_words_that_could_not_be_written(threads, tmp_path):
+    writer = ThreadWriter(threads)
+    async with stage(writer=writer) as chat:
+        await chat.say("say hi")
+        await chat.type("set aside")
+        await chat.press("ctrl+c")
+        await chat.type("half a sent\n\nence")
+        chat.app.leave(128 + signal.SIGTERM)
+        await chat.quiet()
+    assert len(writer.close()) == 2
+    with Threads.open(tmp_path / "threads.db") as again:
+        writer = ThreadWriter(again)
+        (thread,) = writer.recover()
+        assert kept(again) == [["say hi", "hi"]]
+        async with stage(writer=writer, first=(writer.open(thread.id),)) as chat:
+            assert chat.app.prompt.text == "half a sent\n\nence"
+            await chat.press("up", "up", "up")
+            assert chat.app.prompt.text == "set aside"
+    assert not [*tmp_path.glob("pondero-*")]
+
+
+@pytest.mark.anyio
+async def test_a_rescued_turn_that_was_imported_by_hand_is_not_saved_twice(
+    threads, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    writer = ThreadWriter(threads)
+    async with stage(writer=writer) as chat:
+        await chat.say("say hi")
+    (line,) = writer.close()
+    (file,) = tmp_path.glob("pondero-*.jsonl")
+    assert line.endswith(f"the next chat does it, or pondero threads import {file}")
+    with Threads.open(tmp_path / "threads.db") as again:
+        again.restore(*from_jsonl(file.read_text()))
+        assert ThreadWriter(again).recover() == ()
+        assert kept(again) == [["say hi", "hi"]]
+    assert not [*tmp_path.glob("pondero-*")]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit of another process")
+@pytest.mark.parametrize("plain", [False, True])
+def test_what_no_disk_takes_is_printed_at_the_end(environment, plain):
+    import resource
+
+    first, enter = (">", "\n") if plain else ("/help", "\r")
+    way = ("--plain",) if plain else ()
+    with running("chat", "--offline", "claude-opus-5/low", *way, environment=environment) as chat:
+        chat.until(first)
+        resource.prlimit(chat.pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+        chat.press(f"{QUESTION}{enter}")
+        chat.until("17 * 23 = 391", "the chat continues, unsaved")
+        chat.press("half a sent")
+        chat.until("half a sent")
+        before = len(chat.seen)
+        chat.signal(signal.SIGTERM)
+        assert chat.ended() == 128 + signal.SIGTERM
+        printed = chat.seen[before:].rpartition(b"\x1b[?1049l")[2].decode()
+    assert f"You: {QUESTION}" in printed
+    assert "Answer: 17 * 23 = 391" in printed
+    assert "half a sent" in printed
+    assert "printed here" in printed

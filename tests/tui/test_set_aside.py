@@ -4,6 +4,7 @@ import pytest
 from tests.tui.stage import stage
 
 from pondero.store import Drafts, Threads
+from pondero.tui import ThreadWriter
 from pondero.tui.state import actions
 
 
@@ -147,3 +148,56 @@ async def test_words_are_written_before_the_chat_is_suspended(threads, monkeypat
         await chat.type("half a sent")
         await chat.press("ctrl+z")
     assert "half a sent" in seen[0]
+
+
+@pytest.mark.anyio
+async def test_edits_of_a_recalled_prompt_stay_with_it_until_something_is_sent(threads):
+    async with stage(threads=threads) as chat:
+        await chat.say("say hi")
+        await chat.say("say two")
+        await chat.press("up", "up")
+        await chat.type(" and more")
+        await chat.press("down")
+        assert chat.app.prompt.text == "say two"
+        assert "say hi and more" in drafts(threads)
+        await chat.press("up")
+        assert chat.app.prompt.text == "say hi and more"
+        await chat.press("down", "enter")
+        await chat.press("up", "up")
+        assert chat.app.prompt.text == "say hi and more"
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    "leave", [["up", "ctrl+u"], ["down", "ctrl+u"], ["ctrl+c"], ["up", "enter"]]
+)
+async def test_edits_of_a_recalled_prompt_come_back_in_the_next_chat(tmp_path, leave):
+    with Threads.open(tmp_path / "threads.db") as threads:
+        async with stage(threads=threads) as chat:
+            await chat.say("say hi")
+            await chat.say("say two")
+            await chat.press("up")
+            await chat.type(" and more")
+            await chat.press(*leave)
+            assert "say two and more" in drafts(threads)
+            chat.app.leave()
+            await chat.quiet()
+    assert await recall_in_the_next_chat(tmp_path, "say two and more")
+
+
+@pytest.mark.anyio
+async def test_words_that_were_set_aside_come_back_in_a_chat_that_resumes_a_thread(tmp_path):
+    with Threads.open(tmp_path / "threads.db") as threads:
+        async with stage(threads=threads) as chat:
+            await chat.say("say hi")
+            await chat.type("half a sent")
+            await chat.press("ctrl+c")
+            chat.app.leave()
+            await chat.quiet()
+    for _ in range(2):  # it stays on disk
+        with Threads.open(tmp_path / "threads.db") as again:
+            writer = ThreadWriter(again)
+            async with stage(writer=writer, first=(writer.open("last"),)) as chat:
+                await chat.press("up")
+                assert chat.app.prompt.text == "half a sent"
+                assert drafts(again).count("half a sent") == 1

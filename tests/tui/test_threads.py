@@ -180,6 +180,16 @@ async def test_a_thread_is_renamed_and_written_to_a_file(threads, tmp_path):
         assert (tmp_path / "mine.md").read_text() == "mine"
 
 
+async def test_an_export_says_that_it_made_a_folder(threads, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    async with stage(threads=threads) as chat:
+        await chat.say("say hi")
+        await chat.say("/export there.md")
+        assert "The thread is in there.md\n" in f"{chat.text}\n"
+        await chat.say("/export new/talk.md")
+        assert "The thread is in new/talk.md, in the new folder new" in chat.text
+
+
 async def test_a_thread_that_is_opened_shows_what_it_has_taken_so_far(threads):
     async with stage(threads=threads) as chat:
         await chat.say("What is 17 * 23?")

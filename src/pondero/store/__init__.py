@@ -73,7 +73,7 @@ if TYPE_CHECKING:
         speaker_name,
         thinking_caption,
     )
-    from .threads.database import Database, Schema, hold_lock, is_locked
+    from .threads.database import Database, Schema, hold_lock, is_busy, is_locked
     from .threads.exports import from_jsonl, to_html, to_jsonl, to_markdown
     from .threads.records import (
         Drafts,
@@ -85,6 +85,7 @@ if TYPE_CHECKING:
         UnfinishedTurn,
         UsageTotal,
     )
+    from .threads.rescue import RescuedTurn, RescuedWork, RescueFile, write_in_folders
     from .threads.rows import as_number
     from .threads.salvage import SalvagedThreads, salvage
     from .threads.threads import Threads
@@ -124,11 +125,12 @@ _NAMES = {
         "format_dollars format_time heading media_caption reply_caption speaker_name "
         "thinking_caption"
     ),
-    "threads.database": "Database Schema hold_lock is_locked",
+    "threads.database": "Database Schema hold_lock is_busy is_locked",
     "threads.exports": "from_jsonl to_html to_jsonl to_markdown",
     "threads.records": (
         "Drafts ExportLine SavedPlace SearchHit StoredMessage Thread UnfinishedTurn UsageTotal"
     ),
+    "threads.rescue": "RescueFile RescuedTurn RescuedWork write_in_folders",
     "threads.rows": "as_number",
     "threads.salvage": "SalvagedThreads salvage",
     "threads.threads": "Threads",
@@ -150,6 +152,9 @@ __all__ = [
     "ExportLine",
     "Jobs",
     "KeyShape",
+    "RescueFile",
+    "RescuedTurn",
+    "RescuedWork",
     "SalvagedThreads",
     "SavedPlace",
     "Schema",
@@ -188,6 +193,7 @@ __all__ = [
     "heading",
     "hold_lock",
     "holds_secret",
+    "is_busy",
     "is_locked",
     "is_new_notice",
     "keys_file",
@@ -231,6 +237,7 @@ __all__ = [
     "to_markdown",
     "unset_config",
     "write_atomic",
+    "write_in_folders",
     "write_models",
     "write_template",
 ]

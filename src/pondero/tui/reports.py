@@ -48,8 +48,9 @@ def export_thread(threads: Threads, id: str, path: str) -> str:
         text = (to_html if path.endswith(".html") else to_markdown)(
             thread, threads.load_messages(id)
         )
+    made = "" if file.parent.exists() else f", in the new folder {file.parent}"
     write_atomic(file, text)
-    return f"✓ The thread is in {path}"
+    return f"✓ The thread is in {path}{made}"
 
 
 def describe_end(state: ChatState) -> str:

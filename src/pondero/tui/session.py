@@ -3,10 +3,12 @@
 import asyncio
 import traceback
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -32,12 +34,15 @@ from ..store import (
     price_usage,
 )
 from .state import Choice, DialView, Word, actions, effects
-from .thread_writer import ThreadWriter
+from .thread_writer import SavedTurn, ThreadWriter
 
 _MODELS = 60
 """Models that are listed at once."""
 _FEW = 1_000
 _MILLION = 1_000_000
+_PATIENCE = 2.0
+"""Seconds to wait for another program that writes to the file, while the screen is drawn."""
+_PAUSE = 0.05
 ALL = "all"
 """Stands for every tool among those that are approved."""
 
@@ -210,13 +215,34 @@ class Session:
             system=ask.system,
             journal=journal,
         )
+        if not ended.stopped:
+            saved = await self._wait_until_saved(saved)
+        self.writer.write_rescue()
         return replace(ended, thread=saved.thread, unsaved=saved.unsaved, grown=saved.grown)
+
+    async def _wait_until_saved(self, saved: SavedTurn) -> SavedTurn:
+        """Try again for a while if another program is writing; a stop ends the wait."""
+        end = monotonic() + _PATIENCE
+        with suppress(asyncio.CancelledError):
+            while saved.unsaved and self.writer.is_busy and monotonic() < end:
+                await asyncio.sleep(_PAUSE)
+                saved = self.writer.write_waiting(quiet=True)
+        return saved
+
+    async def _store_question(self, journal: TurnJournal) -> None:
+        """Wait a while if another program is writing, then write the question to a rescue file."""
+        end = monotonic() + _PATIENCE
+        while journal.is_busy and monotonic() < end:
+            await asyncio.sleep(_PAUSE)
+            journal.try_again()
+        self.writer.write_rescue()
 
     async def candidate(self, ask: effects.AskModel, number: int, feed: Feed) -> Candidate:
         """Run a turn after ``number`` messages; until one is chosen, only its journal has it."""
         stored, ended, journal = await self._run_turn(ask, number, feed)
         if stored and journal is not None:
             journal.finish(stored)
+            self.writer.write_rescue()
         return Candidate(ask, stored, ended, journal)
 
     def close_comparison(
@@ -309,6 +335,7 @@ class Session:
             )
             so_far = partial(_stored_so_far, recorder, stream)
             try:
+                await self._store_question(journal)
                 async with stream:
                     async for event in stream:
                         recorder.feed(event)

@@ -14,17 +14,20 @@ from ..errors import StoreError
 from ..handoff import Rejection
 from ..store import (
     Drafts,
+    RescuedTurn,
     StoredMessage,
     Thread,
     Threads,
     TurnJournal,
     UnfinishedTurn,
     as_number,
+    is_busy,
 )
 from . import thread_rows
 from .state import PAGE, Choice, SavedThread, ThreadMessage, UsageTally, actions, place_value
-from .unsent_words import MOMENT, DraftRows
-from .waiting_turns import WaitingTurn, drop_numbers, rescue_turns
+from .unsent_words import MOMENT, SET_ASIDE
+from .waiting_turns import WaitingTurn, drop_numbers
+from .writer_family import WriterFamily
 
 _LISTED = 30
 _PANE = 200
@@ -41,26 +44,6 @@ class SavedTurn(Struct, frozen=True):
     grown: bool = False
 
 
-class _Family:
-    """What the writers of one file share: those whose turns could not be written, and a count.
-
-    ``find``: opens the file that could not be opened before, within these seconds.
-    """
-
-    def __init__(self, threads: Threads | None, find: Callable[[float], Threads] | None) -> None:
-        self.threads = threads
-        self.drafts: DraftRows = DraftRows()
-        self.late: list[ThreadWriter] = []
-        self.count = 1
-        self._find = find
-
-    def open_again(self) -> None:
-        """Open the file, if that was not possible before and is now."""
-        if self.threads is None and self._find is not None:
-            with suppress(StoreError):
-                self.threads = self._find(MOMENT)
-
-
 class ThreadWriter:
     """One conversation; without ``threads`` nothing is written, and ``why_unsaved`` may say why."""
 
@@ -70,17 +53,18 @@ class ThreadWriter:
         *,
         unsaved: str | None = None,
         find: Callable[[float], Threads] | None = None,
-        family: _Family | None = None,
+        family: WriterFamily | None = None,
     ) -> None:
         self.refusals: tuple[Rejection, ...] = ()
         self.is_left: bool = False  # no conversation has it any more
         self._unsaved = unsaved
+        self._is_busy = False
         self._id: str | None = None
         self._before: tuple[str, int] | None = None  # a thread, and how many messages stay of it
         self._written = 0  # messages of this conversation that are in its thread
         self._messages: tuple[Message, ...] | None = ()
         self._waiting: tuple[WaitingTurn, ...] = ()
-        self._family = family or _Family(threads, find)
+        self._family = family or WriterFamily(threads, find)
         # where its drafts are until it is a thread
         self._draft = f"+{self._family.count}" if family else ""
         self._drafted: tuple[str, Drafts | None] = (self._draft, Drafts())
@@ -112,17 +96,39 @@ class ThreadWriter:
 
         What still cannot be saved is written to another file; the lines that it returns name it.
         """
-        self._write_late()
-        unsent = self._family.drafts.close(self._threads, self._unsaved)
-        if self._threads is not None:
-            with suppress(StoreError):
-                self._threads.recover_turns(own=True)
-            self._threads.close()
-        return (*(each.rescue() for each in self._family.late if each.why_unsaved), *unsent)
+        return self._family.close(self._unsaved)
 
-    def rescue(self) -> str:
-        """Write the turns that wait to a file of their own, and return a line about it."""
-        return rescue_turns(self._waiting, self._unsaved or "")
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """Return the texts that no disk took at the end; they are to be printed."""
+        return self._family.lost
+
+    @property
+    def waiting(self) -> tuple[WaitingTurn, ...]:
+        """Return the turns that could not be written yet."""
+        return self._waiting
+
+    @property
+    def unwritten(self) -> RescuedTurn | None:
+        """Return the turns that wait as one, as they go into the file; None if there are none."""
+        if not self._waiting:
+            return None
+        last = self._waiting[-1]
+        stored = tuple(each for waiting in self._waiting for each in waiting.stored)
+        turn = self._make_turn(
+            stored, model=last.model, level_text=last.level_text, system=last.system
+        )
+        rows = tuple(each.number for each in self._waiting if each.number is not None)
+        return RescuedTurn(replace(turn, name=last.name), rows)
+
+    @property
+    def is_busy(self) -> bool:
+        """Return whether another program kept a turn from being written."""
+        return bool(self._waiting) and self._is_busy
+
+    def write_rescue(self) -> None:
+        """Write what is not in the file of this chat to another one, in case of a kill."""
+        self._family.write_rescue()
 
     def recover(self) -> tuple[SavedThread, ...]:
         """Save the turns that killed programs left; return the threads to be continued."""
@@ -152,11 +158,15 @@ class ThreadWriter:
         turn = self._make_turn(stored, model=model, level_text=level_text, system=system)
         if number is not None:
             turn = replace(turn, thread=self._home, after=number, copy=True, name=name)
-            return TurnJournal(self._threads, turn)
+            journal = TurnJournal(self._threads, turn)
+            self._family.add_journal(journal, None)
+            return journal
         # What could not be written yet is one turn with it, in place of rows of its own.
         before = tuple(each for waiting in self._waiting for each in waiting.stored)
         rows = tuple(each.number for each in self._waiting if each.number is not None)
-        return TurnJournal(self._threads, turn, before, rows)
+        journal = TurnJournal(self._threads, turn, before, rows)
+        self._family.add_journal(journal, self)
+        return journal
 
     def _make_turn(
         self,
@@ -192,6 +202,7 @@ class ThreadWriter:
         name: str = "",
     ) -> SavedTurn:
         """Add a turn to the conversation and write it; an empty turn changes nothing."""
+        self._family.remove_journal(journal)
         if not turn:
             if journal is not None:
                 self._drop(journal)
@@ -228,9 +239,12 @@ class ThreadWriter:
                 for each in tuple(self._family.late):
                     if each.is_left:  # the others may be in a turn, and are asked themselves
                         each.write_waiting(quiet=True)
-        late = self._family.late
-        why = late[0].why_unsaved if late else self._family.drafts.why_unsaved
-        return replace(saved, unsaved=why)
+        return replace(saved, unsaved=self.why_late)
+
+    @property
+    def why_late(self) -> str | None:
+        """Return why something waits, here or in another conversation of this file."""
+        return self._family.why_late
 
     def _write_late(self) -> None:
         for each in tuple(self._family.late):
@@ -257,6 +271,7 @@ class ThreadWriter:
         except Exception as error:  # noqa: BLE001 - the answer was given, whatever this is
             if self._threads is not None and not (quiet and self._unsaved):
                 self._unsaved = str(error)
+            self._is_busy = is_busy(error.__cause__)
             self._note_late()
             return SavedTurn(thread, self._unsaved, grown)
         self._note_late()
@@ -276,6 +291,7 @@ class ThreadWriter:
         journal: TurnJournal | None = None,
     ) -> bool:
         """Keep a turn in a copy of the thread up to this message; return whether that was done."""
+        self._family.remove_journal(journal)
         if not turn:
             if journal is not None:
                 journal.discard()
@@ -330,14 +346,18 @@ class ThreadWriter:
         self._family.drafts.save_set_aside(self._threads, words, patient=patient)
 
     def take_drafts(self) -> Drafts:
-        """Return what waited for this thread when its program ended; it stays on disk."""
+        """Return what waited for this thread when its program ended; it stays on disk.
+
+        Words that were set aside belong to no thread, and come along.
+        """
         if self._threads is not None:
             with suppress(StoreError):
                 place = self._home or self._draft
                 found = self._threads.take_drafts(self._home, place)
                 if found != Drafts() and self._drafted[0] == place:
                     self._drafted = (place, None)  # the row has these now
-                return found
+                aside = self._threads.take_drafts(SET_ASIDE, SET_ASIDE).set_aside
+                return replace(found, set_aside=(*found.set_aside, *aside))
         return Drafts()
 
     def rewind(self, count: int) -> None:

@@ -1,16 +1,16 @@
 """What waits to be sent, on disk; at the end in a text file, if it cannot be written."""
 
-import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from tempfile import mkstemp
+from pathlib import Path
+from secrets import token_hex
 
-from ..errors import StoreError
-from ..store import Drafts, Threads, redact_secrets
+from ..errors import PonderoError
+from ..store import Drafts, Threads, redact_secrets, write_in_folders
 
 MOMENT = 0.02
 """Seconds that a writing on the side waits for another program: the screen stands still."""
-_SET_ASIDE = "+0"
+SET_ASIDE = "+0"
 """Where the words are that were set aside; they belong to no thread."""
 
 
@@ -23,6 +23,7 @@ class DraftRows:
     def __init__(self) -> None:
         self.why_unsaved: str | None = None
         self._late: dict[str, Drafts] = {}
+        self._emptied: set[str] = set()  # places whose words are gone, but not on disk
         self._why: str | None = None
         self._set_aside: tuple[str, ...] = ()
 
@@ -36,7 +37,7 @@ class DraftRows:
         try:
             with nullcontext() if patient else threads.patience(MOMENT):
                 threads.save_drafts(place, drafts)
-        except StoreError as error:
+        except PonderoError as error:  # whatever this is, the chat continues
             self._why = str(error)
             if patient or place in self._late:
                 self.why_unsaved = self._why
@@ -48,43 +49,55 @@ class DraftRows:
     def note_saved(self, place: str) -> None:
         """Note that what waits at a place is on disk, as it was before a writing that failed."""
         self._late.pop(place, None)
+        self._emptied.discard(place)
         if not self._late:
             self.why_unsaved = self._why = None
 
     def _note_late(self, place: str, drafts: Drafts) -> None:
         if drafts != Drafts():
             self._late[place] = drafts
+            self._emptied.discard(place)
         else:
             self._late.pop(place, None)
+            self._emptied.add(place)
 
     def save_set_aside(
         self, threads: Threads | None, words: tuple[str, ...], *, patient: bool
     ) -> None:
         """Write the words that were set aside."""
         if words == self._set_aside:
-            self.note_saved(_SET_ASIDE)
-        elif self.save(threads, _SET_ASIDE, Drafts(set_aside=words), patient=patient):
+            self.note_saved(SET_ASIDE)
+        elif self.save(threads, SET_ASIDE, Drafts(set_aside=words), patient=patient):
             self._set_aside = words
 
-    def close(self, threads: Threads | None, why: str | None) -> tuple[str, ...]:
-        """Write what could not be written, or else a text file; return the line that names it."""
-        for place, drafts in tuple(self._late.items()):
+    @property
+    def has_late(self) -> bool:
+        """Return whether words are not on disk."""
+        return bool(self._late)
+
+    def find_unwritten(self) -> dict[str, Drafts]:
+        """Return what waits at each place and is not on disk; nothing, if that is what waits."""
+        return {**dict.fromkeys(self._emptied, Drafts()), **self._late}
+
+    def list_words(self) -> tuple[str, ...]:
+        """Return the words that are not on disk."""
+        return tuple(each for drafts in self._late.values() for each in _list_words(drafts))
+
+    def write_again(self, threads: Threads | None) -> None:
+        """Write what could not be written before."""
+        for place, drafts in self.find_unwritten().items():
             if threads is not None:
                 self.save(threads, place, drafts, patient=False)
-        if not self._late or not (why := self._why or why):
-            return ()
-        said = f"what you typed and did not send was not saved: {why}"
-        try:
-            return (f"{said}. It is in {self._write_file()}",)
-        except OSError as error:
-            return (f"{said}; nor in another file: {error}",)
 
-    def _write_file(self) -> str:
-        words = (each for drafts in self._late.values() for each in _list_words(drafts))
-        handle, name = mkstemp(prefix="pondero-", suffix=".txt")
-        with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
-            file.write(redact_secrets("\n\n".join(words)) + "\n")
-        return name
+    def describe_unwritten(self, why: str | None) -> str:
+        """Return a line about words that are not on disk; empty if all are, or need not be."""
+        why = (self._why or why) if self._late else None
+        return f"what you typed and did not send was not saved: {why}" if why else ""
+
+    def write_file(self, folders: Sequence[Path]) -> Path:
+        """Write the words to a text file in one of these folders; raises OSError."""
+        words = redact_secrets("\n\n".join(self.list_words())) + "\n"
+        return write_in_folders(folders, f"pondero-{token_hex(4)}.txt", words)
 
 
 def _list_words(drafts: Drafts) -> Iterator[str]:

@@ -1,14 +1,12 @@
 """Turns that could not be saved yet; at the end, in a file of their own that can be imported."""
 
-import os
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import mkstemp
+from secrets import token_hex
 from time import time
 from typing import NamedTuple
 
-from ..store import ExportLine, StoredMessage, Thread, to_jsonl
+from ..store import ExportLine, StoredMessage, Thread, redact_secrets, to_jsonl, write_in_folders
 
 _TITLE = 60
 
@@ -29,24 +27,27 @@ def drop_numbers(waiting: tuple[WaitingTurn, ...]) -> tuple[WaitingTurn, ...]:
     return tuple(each._replace(number=None) for each in waiting)
 
 
-def rescue_turns(waiting: Sequence[WaitingTurn], why: str) -> str:
-    """Write turns to a new file that only its owner can read, and return a line about it."""
+def describe_unsaved(waiting: Sequence[WaitingTurn], why: str) -> str:
+    """Return a line about turns that could not be saved."""
     count = len(waiting)
     said = f"the last {count} turns were" if count > 1 else "the last turn was"
-    said = f"{said} not saved: {why}"
-    try:
-        file = _write(waiting)
-    except OSError as error:
-        return f"{said}; nor in another file: {error}"
-    return f"{said}. For later: pondero threads import {shlex.quote(str(file))}"
+    return f"{said} not saved: {why}"
 
 
-def _write(waiting: Sequence[WaitingTurn]) -> Path:
+def describe_turns(waiting: Sequence[WaitingTurn]) -> str:
+    """Return the turns as text, for a terminal when no disk takes them."""
+    names = {"user": "You", "assistant": "Answer"}
+    stored = (kept.message for each in waiting for kept in each.stored)
+    spoken = (
+        f"{names[each.role]}: {each.text}" for each in stored if each.text and each.role in names
+    )
+    return redact_secrets("\n\n".join(spoken))
+
+
+def write_turns(waiting: Sequence[WaitingTurn], folders: Sequence[Path]) -> Path:
+    """Write turns to a new file that can be imported; raises OSError."""
     last, now = waiting[-1], time()
     title = " ".join(waiting[0].stored[0].message.text.split())[:_TITLE]
     thread = Thread("", title, last.model, last.level_text, last.system, created=now, updated=now)
     lines = [ExportLine(turn, kept) for turn, each in enumerate(waiting) for kept in each.stored]
-    handle, name = mkstemp(prefix="pondero-", suffix=".jsonl")
-    with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
-        file.write(to_jsonl(thread, lines))
-    return Path(name)
+    return write_in_folders(folders, f"pondero-{token_hex(4)}.jsonl", to_jsonl(thread, lines))

@@ -298,3 +298,13 @@ async def test_completions_leave_room_for_the_input_line():
         await chat.paste("/model openrouter:")
         await chat.drawn()
         assert "╰" in chat.text
+
+
+@pytest.mark.parametrize("command", ["/threads", "/resume"])
+async def test_a_copy_with_a_long_title_can_be_told_apart_in_40_columns(threads, command):
+    title = "Which of these two plans for the summer is the better one"
+    for name in ("low", "high"):
+        threads.start(model="anthropic:claude-opus-5", title=f"{title} ({name})")
+    async with stage(threads=threads, size=(40, 12)) as chat:
+        await chat.say(command)
+        await until(chat, "Which of these", "(low)", "(high)")

@@ -12,6 +12,7 @@ import click
 from ...errors import MissingExtra, StoreError, UnknownThread, UsageError
 from ...extras import install_hint
 from ..command import examples, parse_policy, policy_option, warn
+from ..output.echo import echo
 from ..start import Start, resolve_start
 from . import completion
 
@@ -139,12 +140,19 @@ def chat(
         theme = theme_of(os.environ, yours.theme)
         code = run_chat(state, dial, session, tap=tap, clock=monotonic, first=first, theme=theme)
     finally:
-        for line in writer.close():
-            warn(line)
+        _close_writer(writer)
     if is_by_signal(code):  # all is saved: do not wait for a tool that still runs
         sys.stdout.flush()
         os._exit(code)
     return code
+
+
+def _close_writer(writer: "ThreadWriter") -> None:
+    """Save what waits, say what was not, and print what no disk took."""
+    for line in writer.close():
+        warn(line)
+    for text in writer.lost:
+        echo(f"\n{text}", err=True)
 
 
 def _check_terminal() -> None:

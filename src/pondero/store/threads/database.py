@@ -135,6 +135,7 @@ class Database:
         self.is_alone = alone
         self._lock = RLock()
         self._patience = patience
+        self._usual = BUSY
         self._closed = False
         self._file: tuple[int, int] | None = None
         with _translate_errors(path):
@@ -202,13 +203,20 @@ class Database:
     def patience(self, seconds: float) -> Iterator[None]:
         """Wait only so long for another program, or for another thread of this one."""
         if not self._lock.acquire(timeout=seconds):
-            raise StoreError(f"another thread is writing to {self.path}")
+            message = f"another thread is writing to {self.path}"
+            raise StoreError(message) from TimeoutError(message)
         try:
             self._set_patience(seconds)
             yield
         finally:
-            self._set_patience(BUSY)
+            self._set_patience(self._usual)
             self._lock.release()
+
+    def shorten_patience(self, seconds: float) -> None:
+        """Wait only so long for another program from now on."""
+        with self._lock:
+            self._usual = seconds
+            self._set_patience(seconds)
 
     def _set_patience(self, seconds: float) -> None:
         self._patience = seconds
@@ -313,10 +321,13 @@ def hold_lock(path: Path, busy: str, *, patience: float = _LOOK) -> Iterator[Non
         name = path.with_suffix(".lock")
         lock = sqlite3.connect(name, timeout=patience, check_same_thread=False)
     try:
-        lock.execute("BEGIN EXCLUSIVE")
-    except sqlite3.OperationalError:
+        with _translate_errors(name):
+            lock.execute("BEGIN EXCLUSIVE")
+    except StoreError as error:
         lock.close()
-        raise UsageError(busy) from None
+        if is_busy(error.__cause__):
+            raise UsageError(busy) from None
+        raise
     try:
         yield
     finally:
@@ -419,8 +430,8 @@ def _translate_errors(path: Path) -> Iterator[None]:
 def _describe_error(error: BaseException, path: Path) -> str:
     if is_full(error):
         return f"the disk is full: {path} cannot grow; make room"
-    if _is_sqlite_error(error, "SQLITE_BUSY", "SQLITE_LOCKED"):
-        return f"another program has been writing to {path} for {BUSY:g} seconds; try again"
+    if is_busy(error):
+        return f"another program is writing to {path}; try again"
     if _is_damage(error):
         return f"{path} is damaged; 'pondero doctor' says more"
     if _is_unwritable(error):
@@ -438,6 +449,13 @@ def _is_sqlite_error(error: BaseException | None, *names: str) -> bool:
 def _is_unwritable(error: BaseException | None) -> bool:
     return isinstance(error, PermissionError | OSError) or _is_sqlite_error(
         error, "SQLITE_READONLY", "SQLITE_CANTOPEN"
+    )
+
+
+def is_busy(error: BaseException | None) -> bool:
+    """Return whether another program, or another thread, was writing."""
+    return isinstance(error, TimeoutError) or _is_sqlite_error(
+        error, "SQLITE_BUSY", "SQLITE_LOCKED"
     )
 
 

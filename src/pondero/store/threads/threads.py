@@ -231,6 +231,15 @@ class Threads:
         """Let what is written meanwhile wait only so long for other programs; raises StoreError."""
         return self._database.patience(seconds)
 
+    def shorten_patience(self, seconds: float) -> None:
+        """Wait only so long for other programs from now on: a screen stands still meanwhile."""
+        self._database.shorten_patience(seconds)
+
+    @property
+    def owner(self) -> str | None:
+        """Return the name of this process in the tables; None if it has written nothing."""
+        return self._turns.owner
+
     def save_turn(
         self, turn: UnfinishedTurn, *, number: int | None = None, left: bool = False
     ) -> SavedPlace:
@@ -298,8 +307,11 @@ class Threads:
     def recover_turns(self, *, own: bool = False) -> tuple[Thread, ...]:
         """Save the turns that killed processes left, or the ``own`` ones, and return the threads.
 
-        The question stays, with as much of the answer as was written, marked as partial.
+        The question stays, with as much of the answer as was written, marked as partial. Rescue
+        files of ended processes are read first.
         """
+        if not own:
+            self._turns.take_rescued()
         found: dict[str, Thread] = {}
         for number, owner, turn in self._turns.list_left(own=own):
             try:

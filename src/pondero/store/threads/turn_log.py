@@ -10,17 +10,18 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 from sqlite3 import Connection
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 from time import time
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from ...canon import Message, Text, load_json
-from ...errors import PonderoError, UsageError
+from ...errors import PonderoError, StoreError, UsageError
 from ...handoff import answer_interrupted
-from .database import Database, hold_lock
+from .database import Database, hold_lock, is_busy
 from .records import Drafts, StoredMessage, UnfinishedTurn
+from .rescue import RescuedTurn, find_rescued, remove_rescued
 from .rows import encode_text
 
 if TYPE_CHECKING:
@@ -100,6 +101,37 @@ class TurnLog:
             self._remove_old_locks()
         left = [row for row in rows if row[1] in gone and row[0] not in self._dropped]
         return [(number, owner, load_json(body, UnfinishedTurn)) for number, owner, body in left]
+
+    # -- what a program could not write -----------------------------------------------------------
+
+    @property
+    def owner(self) -> str | None:
+        """Return the name of this process in the tables; None if it has written nothing."""
+        return self._owner
+
+    def take_rescued(self) -> None:
+        """Make rows of the files that programs left which could not write them."""
+        for path, work in find_rescued(self._database.path):
+            owner = work.owner or path.stem
+            with self._transact() as connection:
+                for each in work.turns:
+                    for number in each.rows:  # those of this owner: the database may be another
+                        connection.execute(
+                            "DELETE FROM unfinished WHERE number = ? AND owner = ?", (number, owner)
+                        )
+                    if not _is_saved(connection, each.turn):
+                        connection.execute(
+                            "INSERT INTO unfinished (owner, body) VALUES (?, ?)",
+                            (owner, encode_text(each.turn)),
+                        )
+                for thread, drafts in work.drafts.items():
+                    _remove_drafts(connection, owner, thread)
+                    if drafts != Drafts():
+                        connection.execute(
+                            "INSERT INTO drafts (owner, thread, body) VALUES (?, ?, ?)",
+                            (owner, thread, encode_text(drafts)),
+                        )
+            remove_rescued(path, work)
 
     # -- prompts that were not sent ---------------------------------------------------------------
 
@@ -190,7 +222,7 @@ class TurnLog:
             # Without patience: who lives keeps its lock, and it may be this very process.
             with hold_lock(self._lock_path(owner), "it lives", patience=0):
                 pass
-        except UsageError:
+        except (UsageError, StoreError):
             return False
         self._remove_lock(owner)
         return True
@@ -235,19 +267,36 @@ class TurnJournal:
         self._rows = rows
         self._threads = threads
         self._news: Callable[[], Sequence[StoredMessage]] | None = None
+        self.failure: PonderoError | None = None  # of the last writing
+        self._writing = Lock()
         self._closed = Event()
         self._writer: Thread | None = None
         if threads is not None:
             asked = turn.messages
             try:
                 self.number = threads.begin_turn(self._turn, in_place_of=rows)
-            except PonderoError:
+            except PonderoError as error:
+                self.failure = error
                 self.note(lambda: asked)
 
     @property
     def is_written(self) -> bool:
         """Return whether all of the turn so far is on disk."""
         return self.number is not None and self._news is None
+
+    @property
+    def is_busy(self) -> bool:
+        """Return whether another program kept it from being written."""
+        return self.failure is not None and is_busy(self.failure.__cause__)
+
+    @property
+    def unwritten(self) -> RescuedTurn | None:
+        """Return the turn so far if it could not be written; None if it could."""
+        if self.failure is None:
+            return None
+        news = self._news
+        turn = self._turn if news is None else self._make_turn(news)
+        return RescuedTurn(turn, self._rows if self.number is None else (self.number,))
 
     def note(self, messages: Callable[[], Sequence[StoredMessage]]) -> None:
         """Write the messages so far, soon."""
@@ -266,11 +315,12 @@ class TurnJournal:
 
     def try_again(self) -> None:
         """Write what is not on disk yet, if there is something, without a long wait."""
-        if (news := self._news) is None:
-            return
-        self._news = None
-        if not self._update(news):
-            self._put_back(news)
+        with self._writing:
+            if (news := self._news) is None:
+                return
+            self._news = None
+            if not self._update(news):
+                self._put_back(news)
 
     def _put_back(self, news: Callable[[], Sequence[StoredMessage]]) -> None:
         if self._news is None:  # no later ones have come
@@ -279,7 +329,7 @@ class TurnJournal:
     def discard(self) -> None:
         """Forget a turn of which nothing is to be kept."""
         self.close()
-        self._news = None
+        self._news = self.failure = None
         if self._threads is not None and self.number is not None:
             with suppress(PonderoError):
                 self._threads.discard_turn(self.number)
@@ -300,15 +350,23 @@ class TurnJournal:
         if self._threads is None:
             return True
         # The turn goes on meanwhile: if it changes while it is read, the next writing has it all.
-        with suppress(PonderoError, RuntimeError):
-            turn = replace(self._turn, messages=(*self._before, *news()))
-            with self._threads.patience(_PATIENCE):
-                if self.number is None:
-                    self.number = self._threads.begin_turn(turn, in_place_of=self._rows)
-                else:
-                    self._threads.update_turn(self.number, turn)
+        with suppress(RuntimeError):
+            turn = self._make_turn(news)
+            try:
+                with self._threads.patience(_PATIENCE):
+                    if self.number is None:
+                        self.number = self._threads.begin_turn(turn, in_place_of=self._rows)
+                    else:
+                        self._threads.update_turn(self.number, turn)
+            except PonderoError as error:
+                self.failure = error
+                return False
+            self.failure = None
             return True
         return False
+
+    def _make_turn(self, news: Callable[[], Sequence[StoredMessage]]) -> UnfinishedTurn:
+        return replace(self._turn, messages=(*self._before, *news()))
 
 
 def mark_partial(turn: UnfinishedTurn) -> UnfinishedTurn:
@@ -325,6 +383,13 @@ def mark_partial(turn: UnfinishedTurn) -> UnfinishedTurn:
     calls = last.message.tool_calls
     results = (StoredMessage(answer_interrupted(calls)),)
     return replace(turn, messages=(*before, last, *(results if calls else ())))
+
+
+def _is_saved(connection: Connection, turn: UnfinishedTurn) -> bool:
+    """Return whether a thread has the turn, because the user has imported it or two read it."""
+    body = encode_text(turn.messages[-1])
+    found = connection.execute("SELECT 1 FROM kept WHERE body = ? LIMIT 1", (body,)).fetchone()
+    return turn.messages[-1].message.role == "assistant" and found is not None
 
 
 def _remove_drafts(connection: Connection, owner: str, thread: str) -> list[Drafts]:

@@ -15,7 +15,7 @@ from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.containers import Horizontal
 from textual.driver import Driver
-from textual.events import Resize
+from textual.events import Event, Key, Paste, Resize
 from textual.timer import Timer
 
 from ...canon import escape_controls
@@ -41,6 +41,7 @@ from .conversation import ConversationTab, Tabs
 from .draft_keeper import DraftKeeper
 from .ending import EndingSignals, is_by_signal
 from .executor import Executor
+from .typed_ahead import TypedAhead
 from .widgets.approval import ApprovalScreen
 from .widgets.comparison_screen import ComparisonScreen
 from .widgets.palette import CommandChosen, Commands
@@ -102,7 +103,10 @@ class ChatApp(App[None]):
         self.prompt: Prompt = Prompt(self._complete_line, self._preview_line)
         self._bar = Bar()
         self._executor = Executor(self, self._tabs, tap, clock)
-        self._drafts = DraftKeeper(self._tabs, self.prompt, self._executor)
+        self._drafts = DraftKeeper(
+            self._tabs, self.prompt, self._executor, self._find_unfinished_paste
+        )
+        self._typed_ahead = TypedAhead(self.prompt, lambda: self.screen_stack)
         self._ending = EndingSignals()
         self._frames: Timer | None = None
         self._picking: PickerState | None = None
@@ -122,6 +126,9 @@ class ChatApp(App[None]):
         from .driver import TolerantDriver  # noqa: PLC0415 - Windows cannot import it
 
         return TolerantDriver if issubclass(TolerantDriver, usual) else usual
+
+    def _find_unfinished_paste(self) -> str:
+        return getattr(self._driver, "unfinished_paste", "")
 
     @property
     def tab(self) -> ConversationTab:
@@ -322,6 +329,16 @@ class ChatApp(App[None]):
 
     # -- keys -------------------------------------------------------------------------------------
 
+    async def on_event(self, event: Event) -> None:
+        """Give words that are typed into a window to the input line; all else as usual."""
+        typed = event if isinstance(event, Key | Paste) and not event.is_forwarded else None
+        if typed is None or not self._typed_ahead.take(typed):
+            await super().on_event(event)
+
+    @on(Prompt.Changed)
+    def _show_typed_ahead(self) -> None:
+        self._typed_ahead.show()
+
     @on(Prompt.LineSent)
     def _submit_line(self, event: Prompt.LineSent) -> None:
         self.page.to_end()
@@ -338,6 +355,10 @@ class ChatApp(App[None]):
     @on(Prompt.TextTyped)
     def _clear_hint(self) -> None:
         self.dispatch(actions.KeyTyped())
+
+    @on(Prompt.LineLeft)
+    def _keep_left(self) -> None:
+        self._drafts.save_set_aside()
 
     @on(Prompt.InterruptPressed)
     def _interrupt_or_clear(self) -> None:

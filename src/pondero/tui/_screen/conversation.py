@@ -8,6 +8,7 @@ from ...canon import Message, Text
 from ...store import Drafts
 from ..session import Candidate, Session
 from ..state import ChatState, DraftQuestion, Word, actions, read_question, write_question
+from ..thread_writer import SavedTurn
 
 _KEYS_PER_TAB = 1_000_000_000
 
@@ -74,9 +75,9 @@ class ConversationTab:
         if self.state.comparing is not None:
             for each in self.candidates.values():
                 each.try_again()
-        if self.state.busy:  # what waits is a part of the turn, whose journal tries again
-            return None
-        saved = self.session.writer.try_again()
+        writer = self.session.writer
+        # What waits is a part of a turn under way, whose journal tries again.
+        saved = SavedTurn(unsaved=writer.why_late) if self.state.busy else writer.try_again()
         if saved.thread is None and bool(saved.unsaved) == bool(self.state.unsaved):
             return None
         return actions.LateSave(saved.thread, saved.unsaved, saved.grown)

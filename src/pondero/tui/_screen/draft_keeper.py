@@ -1,6 +1,6 @@
 """Keeps on disk what was typed and not sent: the input line, the queues, what was set aside."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from ..state import ChatState
 from .conversation import ConversationTab, Tabs
@@ -11,7 +11,14 @@ from .widgets.prompt import Prompt
 class DraftKeeper:
     """Writes what waits in all tabs; the words of the prompt belong to the one on the screen."""
 
-    def __init__(self, tabs: Tabs, prompt: Prompt, executor: Executor) -> None:
+    def __init__(
+        self,
+        tabs: Tabs,
+        prompt: Prompt,
+        executor: Executor,
+        find_unfinished: Callable[[], str],
+    ) -> None:
+        self._find_unfinished = find_unfinished  # a paste whose end has not come
         self._tabs = tabs
         self._prompt = prompt
         self._executor = executor
@@ -51,6 +58,10 @@ class DraftKeeper:
             self._prompt.put_aside(each)
         self._save_set_aside(patient=False)
 
+    def save_set_aside(self) -> None:
+        """Write the words that only ↑ or ↓ recalls."""
+        self._save_set_aside(patient=False)
+
     def restore_input(self, words: str, *, selected: bool) -> bool:
         """Put words into the input line; False if it has others, and only ↑ recalls them."""
         if self._prompt.text:
@@ -74,4 +85,6 @@ class DraftKeeper:
         writer.save_set_aside(self._prompt.set_aside, patient=patient)
 
     def _find_typed(self, tab: ConversationTab) -> str:
-        return self._prompt.full_text if tab is self._tabs.active else ""
+        if tab is not self._tabs.active:
+            return ""
+        return self._prompt.full_text + self._find_unfinished()

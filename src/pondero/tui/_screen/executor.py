@@ -295,6 +295,7 @@ class Executor:
         """
         saved = tab.try_again()
         tab.save_drafts(typed, ahead=ahead, patient=False)
+        tab.session.writer.write_rescue()
         if saved is None:
             return False
         self._dispatch(saved, tab)

@@ -10,6 +10,8 @@ from msgspec import Struct
 
 BEGIN = "\x1b[200~"
 END = "\x1b[201~"
+_LONGEST_KEY = 8
+"""Characters of an escape sequence that a key sends, at most."""
 
 
 class KeyInput(Struct, frozen=True):
@@ -28,11 +30,13 @@ class PasteReader:
     """Takes the input piece by piece, and is told of each pause.
 
     A terminal sends a paste without one: of the end markers before the next pause, the last is the
-    terminal's, and the others are pasted text.
+    terminal's, and the others are pasted text. A paste whose end does not come is given out as far
+    as it has come (``give_up``); what follows belongs to it until a key is pressed alone.
     """
 
     def __init__(self) -> None:
         self._half = ""  # the last keys, which may be the first half of a marker
+        self._is_broken = False  # whether the paste was given out without its end
         self._paste: list[str] | None = None
         self._tail = ""  # of the paste: a marker can arrive in two pieces
         self._has_end = False
@@ -42,8 +46,15 @@ class PasteReader:
         """Return whether a pause decides what has come."""
         return bool(self._half) or self._has_end
 
+    @property
+    def unfinished(self) -> str:
+        """Return what has come of a paste that has not ended."""
+        return "".join(self._paste or ())
+
     def feed(self, text: str) -> Iterator[KeyInput | PasteInput]:
         """Yield what is certain by now."""
+        if self._is_broken and not self._paste and _is_key(text):
+            self._paste, self._tail, self._is_broken = None, "", False
         if self._paste is not None:
             self._collect(self._paste, text)
             return
@@ -61,16 +72,29 @@ class PasteReader:
         keys, self._half = self._half, ""
         if self._paste is not None and self._has_end:
             pasted, _, keys = "".join(self._paste).rpartition(END)
-            self._paste, self._tail, self._has_end = None, "", False
+            self._paste, self._tail = None, ""
+            self._has_end = self._is_broken = False
             yield PasteInput(pasted)
         if keys:
             yield KeyInput(keys)
+
+    def give_up(self) -> Iterator[PasteInput]:
+        """Yield what has come of a paste whose end does not come."""
+        if self._paste and not self._has_end:
+            pasted, self._paste = "".join(self._paste), []
+            self._is_broken = True
+            yield PasteInput(pasted)
 
     def _collect(self, paste: list[str], text: str) -> None:
         seen = self._tail + text
         self._has_end = self._has_end or END in seen
         self._tail = seen[-len(END) :]
         paste.append(text)
+
+
+def _is_key(text: str) -> bool:
+    """Return whether this is one key, not a piece of a paste: a letter, or an escape sequence."""
+    return len(text) == 1 or (text.startswith("\x1b") and text != END and len(text) <= _LONGEST_KEY)
 
 
 def _count_half(keys: str) -> int:

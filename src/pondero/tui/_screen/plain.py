@@ -4,13 +4,11 @@ The reducer and its effects are those of the drawn chat; here they are printed.
 """
 
 import asyncio
-import os
 import signal
 import sys
 from collections.abc import Callable, Collection, Coroutine, Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
 from math import ceil
-from threading import Thread
 
 from ...canon import escape_controls
 from ...cassettes import AsyncTap
@@ -40,6 +38,7 @@ from ..state import (
 from .conversation import ConversationTab, Tabs
 from .ending import EndingSignals
 from .executor import Executor
+from .line_reader import LineReader
 from .typed_lines import TypedLines
 
 _FRAME = 0.1
@@ -236,9 +235,11 @@ class PlainChat:
     def change_theme(self, theme: str) -> None:
         """Do nothing: there are no colours."""
 
-    def leave(self, code: int = 0) -> None:
-        """Stop what runs, save it, and leave."""
+    def leave(self, code: int = 0, *, begun: str = "") -> None:
+        """Stop what runs, save it and a line that was begun, and leave."""
         self._leaving.set()
+        if begun.strip():
+            self.restore_input(begun, selected=False)
         self.run_worker(self._leave(code))
 
     async def _leave(self, code: int) -> None:
@@ -416,9 +417,10 @@ def run_plain_chat(
         lines = TypedLines()
         chat = PlainChat(state, dial, session, tap=tap, clock=clock, write=_write_out)
         loop = asyncio.get_running_loop()
-        Thread(target=_read_lines, args=(loop, lines), daemon=True).start()
+        reader = LineReader(loop, lines)
+        reader.start()
         ending = EndingSignals()
-        ending.set_handlers(chat.leave)
+        ending.set_handlers(lambda code: chat.leave(code, begun=reader.take_begun_line()))
         with suppress(NotImplementedError):
             loop.add_signal_handler(signal.SIGINT, chat.interrupt)
         try:
@@ -434,17 +436,3 @@ def _write_out(text: str) -> None:
     with suppress(OSError):  # the terminal is gone
         sys.stdout.write(text)
         sys.stdout.flush()
-
-
-def _read_lines(loop: asyncio.AbstractEventLoop, lines: TypedLines) -> None:
-    """Read standard input; not by its file object, whose lock would hold up the end."""
-    rest = b""
-    with suppress(OSError, RuntimeError):  # the terminal, or the loop, is gone
-        while came := os.read(0, 65536):
-            *whole, rest = (rest + came).split(b"\n")
-            for line in whole:
-                loop.call_soon_threadsafe(lines.put, line.decode("utf-8", "replace"))
-    with suppress(RuntimeError):
-        if rest:
-            loop.call_soon_threadsafe(lines.put, rest.decode("utf-8", "replace"))
-        loop.call_soon_threadsafe(lines.put, None)

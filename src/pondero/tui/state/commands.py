@@ -178,6 +178,8 @@ def _help(state: ChatState, argument: str, _dial: DialView) -> Transition:
     name = argument.removeprefix("/").lower()
     if (command := COMMANDS.get(name)) is not None:
         return state.tell(f"/{name} {command.usage}".rstrip(), f"  {command.what}"), ()
+    if name == "status":
+        return state.tell(*_STATUS), ()
     if argument:
         return state.tell(_unknown(name), tone="error"), ()
     items = tuple(f"/{name:<9}{each.what}" for name, each in COMMANDS.items())
@@ -193,8 +195,20 @@ _KEYS = (
     "Enter sends · Ctrl+J new line · ↑ ↓ earlier prompts · Tab completes",
     "Ctrl+P palette · Ctrl+L threads · Ctrl+T levels · Ctrl+R shows a paste",
     "Page Up, Page Down scroll · Ctrl+Home, Ctrl+End go to the top and the end",
-    "Ctrl+O opens the last thinking, Ctrl+G all · Esc stops",
-    "/help COMMAND explains a command · Ctrl+Z suspends · Ctrl+C twice leaves",
+    "Ctrl+O opens the last thinking, Ctrl+G all · Esc stops · Ctrl+Z suspends",
+    "/help COMMAND explains a command, or status · Ctrl+C twice leaves",
+)
+
+_STATUS = (
+    "the last line of the screen, as much of it as fits:",
+    "  the model",
+    "  the level; with an arrow: what you requested, and what the model gets",
+    "  cache kept or lost: what a change of the level did to the prompt cache",
+    "  unsaved: something is not in your threads yet; it is tried again",
+    "  context: how much of the model's window the conversation fills",
+    "  in, thinking, out: tokens of this thread; out includes thinking",
+    "  the cost of this thread; offline if the emulator answers",
+    "  as planned, or how the last answer thought otherwise",
 )
 
 COMMANDS: dict[str, Command] = {

@@ -11,7 +11,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from ...state import Proposal, Word
-from .visible import content
+from .visible import content, describe_typed
 
 _WORDS: tuple[tuple[Word, str], ...] = (
     ("no", "do not run it"),
@@ -22,6 +22,8 @@ _ROWS = (1, 12)
 """Lines of the arguments that are seen at once: at least, and where there is room."""
 _FRAME, _SPACE = 2, 2
 """Lines of the frame, and of the space around the arguments."""
+_SIDES = 4
+"""Columns of the frame and its margins."""
 _SMALL = 16
 """Lines of a screen below which the question takes all of it, without space."""
 _KEYS = {
@@ -45,6 +47,7 @@ class ApprovalScreen(ModalScreen[Word | None]):
         self._text = Static(content(proposal.arguments))
         self._arguments = VerticalScroll(self._text, can_focus=False, classes="arguments")
         self._keys = Static(content(_KEYS[False]), classes="keys")
+        self._typed = ""
 
     def compose(self) -> ComposeResult:
         """Lay out what is to run above the choices."""
@@ -66,7 +69,7 @@ class ApprovalScreen(ModalScreen[Word | None]):
         """Give the arguments the room that the rest leaves, when that is laid out."""
         small = self.size.height < _SMALL
         self.query_one("#approval").set_class(small, "small")
-        self._keys.update(content(_KEYS[small]))
+        self.show_typed(self._typed)
         arguments = self.proposal.arguments
         self._text.update(content(_without_braces(arguments) if small else arguments))
         self.call_after_refresh(self._fit)
@@ -80,6 +83,17 @@ class ApprovalScreen(ModalScreen[Word | None]):
         least, most = _ROWS
         self._arguments.styles.max_height = max(least, min(most, room))
         self.query_one(OptionList).scroll_visible(animate=False)
+
+    def choose_refusal(self) -> None:
+        """Go back to the refusal: an Enter that belongs to typed words must approve nothing."""
+        self.query_one(OptionList).highlighted = 0
+
+    def show_typed(self, words: str, more: str = "") -> None:
+        """Show words that were typed here and are in the input line; else the keys."""
+        self._typed = words
+        small = self.size.height < _SMALL
+        typed = describe_typed(words, self._keys.size.width or self.size.width - _SIDES, more)
+        self._keys.update(content(typed or _KEYS[small]))
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Return what was decided."""

@@ -13,7 +13,7 @@ from textual.widgets import Static
 
 from ...state import Column, ComparisonState, column_figures
 from .transcript import Transcript
-from .visible import content
+from .visible import content, describe_typed
 
 _LEAST = 26
 """Letters that a column must have; where there is no room for that, columns are stacked."""
@@ -85,6 +85,7 @@ class ComparisonScreen(Screen[None]):
         self._columns = [ColumnView(paid=paid) for _ in comparison.columns]
         self._question = Static("", id="question")
         self._keys = Static("", id="keys")
+        self._typed = ("", "")
         self._place = Container(*self._columns, id="columns")
 
     def compose(self) -> ComposeResult:
@@ -112,11 +113,17 @@ class ComparisonScreen(Screen[None]):
         if not self._is_ready:
             return
         self._question.update(content(" ".join(comparison.words.split())))
-        self._keys.update(content(comparison.hint or self._known_keys()))
+        typed = describe_typed(self._typed[0], self.size.width - _MARGIN, self._typed[1])
+        self._keys.update(content(typed or comparison.hint or self._known_keys()))
         for at, (view, column) in enumerate(zip(self._columns, comparison.columns, strict=True)):
             view.show(column, chosen=at == comparison.at)
         if moved:
             self._to_chosen()
+
+    def show_typed(self, words: str, more: str = "") -> None:
+        """Show words that were typed here and are in the input line, in place of the keys."""
+        self._typed = (words, more)
+        self.show(self._comparison)
 
     def _to_chosen(self) -> None:
         self._place.scroll_to_widget(self._columns[self._comparison.at], animate=False)

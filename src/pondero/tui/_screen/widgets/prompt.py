@@ -136,6 +136,9 @@ class Prompt(TextArea):
     class InterruptPressed(Message):
         """Ctrl-C, and nothing was selected to be copied."""
 
+    class LineLeft(Message):
+        """Up or down took the place of the words in the line."""
+
     class RecallPressed(Message):
         """Up on an empty line, while words wait to be sent."""
 
@@ -169,6 +172,7 @@ class Prompt(TextArea):
         self._history: list[FoldedText] = []
         self._at = 0
         self._draft = FoldedText()
+        self._edits: dict[int, FoldedText] = {}  # of recalled prompts, by their place in history
         self._aside: tuple[str, ...] = ()
         self._hint = ""
         self._framed: tuple[str, str] | None = None
@@ -200,8 +204,10 @@ class Prompt(TextArea):
     @property
     def set_aside(self) -> tuple[str, ...]:
         """Return the words that others took the place of, oldest first; ↑ recalls them."""
-        left = self._draft.full if self._at < len(self._history) else ""
-        return (*self._aside, left)[-_ASIDE:] if left else self._aside
+        left = [each.full for at, each in sorted(self._edits.items()) if at != self._at]
+        if self._at < len(self._history):
+            left.append(self._draft.full)
+        return (*self._aside, *(each for each in left if each.strip()))[-_ASIDE:]
 
     def set_aside_line(self) -> None:
         """Let ↑ recall the words that are in the line."""
@@ -222,13 +228,18 @@ class Prompt(TextArea):
             self._remember(folded)
 
     def _remember(self, folded: FoldedText) -> None:
-        left, self._draft = self._draft, FoldedText()
-        if self._at < len(self._history):  # ↑ took its place
-            self._at = len(self._history)
-            self._set_aside(left)
+        self._keep_edits()
         if folded.text and (not self._history or self._history[-1] != folded):
             self._history.append(folded)
         self._at = len(self._history)
+
+    def _keep_edits(self) -> None:
+        """Set aside what ↑ and ↓ left behind: edits of recalled prompts, and the draft."""
+        edits = [each for at, each in sorted(self._edits.items()) if at != self._at]
+        left = [*edits, self._draft] if self._at < len(self._history) else edits
+        self._draft, self._edits, self._at = FoldedText(), {}, len(self._history)
+        for each in left:
+            self._set_aside(each)
 
     def put(self, words: str) -> None:
         """Replace the text, with the cursor at its end; pastes that were folded are again."""
@@ -426,8 +437,14 @@ class Prompt(TextArea):
             return False
         if self._at == len(self._history):
             self._draft = self._folded
+        elif self._folded.full != self._history[self._at].full:
+            self._edits[self._at] = self._folded
+        else:
+            self._edits.pop(self._at, None)
         self._at = to
-        self._show_folded(self._history[to] if to < len(self._history) else self._draft)
+        recalled = self._draft if to == len(self._history) else self._history[to]
+        self._show_folded(self._edits.get(to, recalled))
+        self.post_message(self.LineLeft())
         return True
 
     def _choose(self, step: int) -> bool:

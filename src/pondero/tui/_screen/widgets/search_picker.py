@@ -11,7 +11,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from ...state import Choice
-from .visible import content, shorten
+from .visible import content, shorten, shorten_middle
 
 _NAME = 38
 """Columns of a model's name."""
@@ -102,7 +102,7 @@ class SearchPicker(ModalScreen[str | None]):
         if self._two_lines or self.size.width < _NARROW:
             room = self._list.content_size.width or self.size.width
             lines = [
-                f"{shorten(each.label, room)}\n{shorten(f'  {each.detail}', room)}"
+                f"{shorten_middle(each.label, room)}\n{shorten(f'  {each.detail}', room)}"
                 for each in self._found
             ]
         else:

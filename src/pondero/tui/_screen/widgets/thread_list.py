@@ -13,7 +13,7 @@ from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
 from ...state import Choice, ThreadPaneState
-from .visible import content, shorten
+from .visible import content, shorten, shorten_middle
 
 _MARGIN = 2
 
@@ -109,7 +109,7 @@ class ThreadPane(Vertical):
         title = " ".join(choice.label.split())
         if not choice.detail:
             return content(title)
-        lines = [shorten(title, room), shorten(f"  {choice.detail}", room)]
+        lines = [shorten_middle(title, room), shorten(f"  {choice.detail}", room)]
         return Content("\n").join([content(lines[0]), content(lines[1], "dim")])
 
     @on(Input.Changed)

@@ -35,7 +35,7 @@ from ...state import (
     status,
 )
 from .answer import AnswerView
-from .visible import content, shorten
+from .visible import content, describe_typed, shorten, shorten_middle
 
 DARK = Theme(
     name="dark",
@@ -276,6 +276,7 @@ class Bar(Static):
 _LABEL = 40  # columns of a label before its detail, at most
 _MOST_ROWS = 14
 _AROUND = 4  # lines of the frame, the title and the keys
+_PICKER_KEYS = "↑ ↓ Enter · Esc closes"
 _FRAME = 6  # columns of a picker around its rows, with a scrollbar
 
 
@@ -298,14 +299,24 @@ class Picker(ModalScreen[str | None]):
         with Vertical(id="picker"):
             yield Static(content(self._choosing.title), classes="title")
             yield OptionList(*(Option(content(text)) for text in texts))
-            yield Static(content("↑ ↓ Enter · Esc closes"), classes="keys")
+            yield Static(content(_PICKER_KEYS), classes="keys")
+
+    def show_typed(self, words: str, more: str = "") -> None:
+        """Show words that were typed here and are in the input line, in place of the keys."""
+        keys = self.query_one(".keys", Static)
+        room = self.query_one("#picker").content_size.width
+        keys.update(content(describe_typed(words, room, more) or _PICKER_KEYS))
 
     def _rows(self) -> list[str]:
         """Return the line of each choice, as long as there is room."""
         choices = self._choosing.choices
         label = min(max(len(choice.label) for choice in choices), _LABEL)
         room = self.app.size.width * 9 // 10 - _FRAME
-        lines = [f"{each.label[:label]:<{label}}  {each.detail}".rstrip() for each in choices]
+        labels = [shorten_middle(each.label, label) for each in choices]
+        lines = [
+            f"{name:<{label}}  {each.detail}".rstrip()
+            for name, each in zip(labels, choices, strict=True)
+        ]
         return [shorten(line, room) for line in lines]
 
     def on_mount(self) -> None:

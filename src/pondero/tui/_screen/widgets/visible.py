@@ -27,6 +27,22 @@ def shorten(text: str, room: int) -> str:
     return text if len(text) <= room else f"{text[: room - 1]}…"
 
 
+def shorten_middle(text: str, room: int) -> str:
+    """Return a line of at most ``room`` columns; … replaces the middle of a longer one."""
+    if len(text) <= room:
+        return text
+    end = (room - 1) // 2
+    return f"{text[: room - 1 - end]}…{text[len(text) - end :]}"
+
+
+def describe_typed(words: str, room: int, more: str = "") -> str:
+    """Return a line of ``room`` columns that shows the end of the words in the input line."""
+    label = "in your input line: "
+    left = max(8, room - len(label) - len(more))
+    line = " ".join(words.split())
+    return f"{label}{line if len(line) <= left else f'…{line[1 - left :]}'}{more}" if line else ""
+
+
 def document() -> Markdown:
     """Return an empty Markdown document; what is appended to it is made visible before."""
     return _Document(parser_factory=make_parser, open_links=False)

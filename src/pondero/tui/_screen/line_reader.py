@@ -1,0 +1,58 @@
+"""Reads standard input line by line for the plain chat, in a thread of its own."""
+
+import os
+import sys
+from asyncio import AbstractEventLoop
+from contextlib import suppress
+from threading import Event, Thread
+
+from .typed_lines import TypedLines
+
+_MOST = 65536
+_PATIENCE = 0.2
+"""Seconds for a line that was begun to come from the terminal."""
+
+
+class LineReader:
+    """Puts lines into a queue, None at their end; not by sys.stdin, whose lock delays the end."""
+
+    def __init__(self, loop: AbstractEventLoop, lines: TypedLines) -> None:
+        self._loop = loop
+        self._lines = lines
+        self._rest = b""
+        self._came = Event()
+
+    def start(self) -> None:
+        """Begin to read."""
+        Thread(target=self._read, daemon=True).start()
+
+    def take_begun_line(self) -> str:
+        """Return the line that was begun and not ended; the terminal still has it."""
+        if sys.platform == "win32":
+            return ""
+        import termios  # noqa: PLC0415 - Windows has none
+
+        self._came.clear()
+        with suppress(termios.error, OSError):  # standard input is no terminal, or it is gone
+            before = termios.tcgetattr(0)
+            letter_by_letter = [*before]
+            letter_by_letter[3] &= ~(termios.ICANON | termios.ECHO)
+            termios.tcsetattr(0, termios.TCSANOW, letter_by_letter)
+            self._came.wait(_PATIENCE)
+            termios.tcsetattr(0, termios.TCSANOW, before)
+        return self._rest.decode("utf-8", "replace")
+
+    def _read(self) -> None:
+        with suppress(OSError, RuntimeError):  # the terminal, or the loop, is gone
+            while came := os.read(0, _MOST):
+                *whole, self._rest = (self._rest + came).split(b"\n")
+                self._came.set()
+                for line in whole:
+                    self._put(line.decode("utf-8", "replace"))
+        with suppress(RuntimeError):
+            if self._rest:
+                self._put(self._rest.decode("utf-8", "replace"))
+            self._put(None)
+
+    def _put(self, line: str | None) -> None:
+        self._loop.call_soon_threadsafe(self._lines.put, line)
