@@ -112,7 +112,7 @@ def by_provider() -> str:
     for provider in load_shipped().providers.values():
         rows = [row for entry in _one_a_family(provider.name) if (row := _row(entry))]
         if rows:
-            head = ["family", "unasked", *LEVELS]
+            head = ["family", "default", *LEVELS]
             parts.append(f"### {provider.label} (`{provider.name}`)\n\n{table(head, rows)}")
     return "\n\n".join(parts)
 
@@ -195,11 +195,12 @@ def figures() -> str:
 def contradictions() -> str:
     """Return the facts on which exchanges and the catalog disagree, and why the catalog is kept."""
     text = (ROOT / "tests/catalog/explained.toml").read_text("utf-8")
+    kinds = {"taken": "accepted", "refused": "rejected", "unasked": "default"}
     rows = [
-        [row["kind"], f"`{row['provider']}:{row['model']}`", row["why"]]
+        [kinds[row["kind"]], f"`{row['provider']}:{row['model']}`", row["why"]]
         for row in tomllib.loads(text)["contradiction"]
     ]
-    return table(["kind", "model", "why"], rows)
+    return table(["recorded", "model", "why"], rows)
 
 
 @cache

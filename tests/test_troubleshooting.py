@@ -114,6 +114,7 @@ BODIES = {
     },
     "bedrock": lambda row: {"message": row["text"]},
     "cohere": lambda row: {"message": row["text"]},
+    "ollama": lambda row: {"error": row["text"]},
     "openai_chat": lambda row: {"error": {"type": row["kind"], "message": row["text"]}},
     "openai_responses": lambda row: {"error": {"type": row["kind"], "message": row["text"]}},
 }

@@ -48,7 +48,8 @@ def ask(words: tuple[str, ...], **options: Any) -> int:
 
     MODEL is a name or a short one: opus is the newest Claude Opus ('pondero models' lists them). It
     is taken from -m, then the first argument if it is a known model, then PONDERO_MODEL, then the
-    setting of 'pondero config set model MODEL', then the key that is present.
+    setting of 'pondero config set model MODEL', then the key that is present. If a model is set, an
+    unquoted short name is part of the question.
 
     Question and answer are saved as a thread; see 'pondero threads'.
     """
