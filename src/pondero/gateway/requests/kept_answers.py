@@ -130,15 +130,13 @@ class AnswerKeeper:
             or not said.is_stored
             or not await add_items(
                 store,
-                rules,
                 (client, said.conversation),
                 (*rows, *answer.items),
                 hidden=dict(answer.hidden),
             )
         ):
-            made = (id for id, _ in rows if rules.find_holder(id) == rules.make_id(seed))
-            ids = (*made, *(id for id, _ in answer.items))  # other items were kept before
-            entries = point_to(client, ids, name, rules=rules, of=answer.id)
+            ids = _list_pointed(rules, rows, answer, own=rules.make_id(seed))
+            entries = point_to(client, ids, name)
         else:
             entries = {}  # they lead to the conversation
         value = json.encode(record)
@@ -147,6 +145,19 @@ class AnswerKeeper:
                 await store.put(entries)
             return
         await store.put({**entries, name: value})
+
+
+def _list_pointed(
+    rules: KeptResponses, rows: Iterable[ItemRow], answer: KeptAnswer, *, own: str
+) -> list[str]:
+    """Return the ids of new items that do not tell themselves which answer they are of.
+
+    ``own``: the answer that the ids tell which the request's items got here; others of its items
+    were kept before.
+    """
+    find = rules.find_holder
+    made = [] if own == answer.id else [id for id, _ in rows if find(id) == own]
+    return made + [id for id, _ in answer.items if find(id) != answer.id]
 
 
 def _measure(answer: KeptAnswer, find_prompt: Callable[[], int]) -> int | None:
@@ -161,7 +172,6 @@ def _measure(answer: KeptAnswer, find_prompt: Callable[[], int]) -> int | None:
 
 async def add_items(
     store: KeptStore,
-    rules: KeptResponses,
     place: tuple[str, str],
     rows: Iterable[ItemRow],
     *,
@@ -175,7 +185,7 @@ async def add_items(
     items = tuple(rows)
     record = KeptRecord(input=pack_items(items), hidden=hidden)
     name = make_entry_name("segment", client, f"{id}\0{token_hex(16)}")
-    entries = point_to(client, [each for each, _ in items], name, rules=rules)
+    entries = point_to(client, [each for each, _ in items], name)
     await store.put({**entries, name: json.encode(record)})
 
     def add(found: KeptConversation) -> dict[str, object]:

@@ -17,7 +17,7 @@ from .errors import reject
 from .parse import Context
 from .reply import Ending, answer, write_json
 from .signatures import ItemId, parse_id, stem_of, write_id
-from .stored_ids import END_MARKS, find_answer
+from .stored_ids import END_MARKS, read_answer
 
 ENDS = (*END_MARKS, b'"response.failed"')
 """In the event that ends a stream; a failed answer in the background is stored too."""
@@ -173,7 +173,7 @@ def _answer_id(stem: str) -> str:
 def name_items(items: Sequence[bytes], seed: bytes) -> tuple[ItemRow, ...]:
     """Return items with their ids; those without one get one."""
     stem = stem_of(seed)
-    return tuple((_name(item, stem, place), item) for place, item in enumerate(items))
+    return tuple([(_name(item, stem, place), item) for place, item in enumerate(items)])
 
 
 def _name(item: bytes, stem: str, place: int) -> str:
@@ -183,9 +183,11 @@ def _name(item: bytes, stem: str, place: int) -> str:
         said = _Item()
     if isinstance(said.id, str) and said.id:
         return said.id
-    kind = said.type if isinstance(said.type, str) else "message"
-    id = ItemId(stem, _OF_INPUT + place, None, stored=True)
-    return write_id(_PREFIXES.get(kind, "item"), id)
+    return _make_id(said.type if isinstance(said.type, str) else "message", stem, place)
+
+
+def _make_id(kind: str, stem: str, place: int) -> str:
+    return write_id(_PREFIXES.get(kind, "item"), ItemId(stem, _OF_INPUT + place, None, stored=True))
 
 
 class _StreamEvent(Struct):
@@ -193,13 +195,6 @@ class _StreamEvent(Struct):
 
 
 _EVENT = get_decoder(_StreamEvent)
-
-
-class _Output(Struct):
-    output: list[Raw] = []
-
-
-_OUTPUT = get_decoder(_Output)
 
 
 def find_ended(event: bytes) -> KeptAnswer | None:
@@ -211,18 +206,22 @@ def find_ended(event: bytes) -> KeptAnswer | None:
 
 
 def find_kept(body: bytes) -> KeptAnswer | None:
-    """Return an answer with all of its items."""
-    found = find_answer(body, stream=False)
+    """Return an answer with all of its items; those without an id get one."""
+    found = read_answer(body, stream=False)
     if found is None or found.id is None:
         return None
-    output = tuple(map(bytes, _OUTPUT.decode(body).output))
+    seed = found.id.encode()
+    rows = [
+        (item.id or _make_id(item.type or "message", stem_of(seed), place), raw)
+        for place, (item, raw) in enumerate(found.items)
+    ]
     return KeptAnswer(
         id=found.id,
         body=body,
-        items=name_items(output, found.id.encode()),
+        items=tuple(rows),
         hidden=found.hidden,
-        input=found.input,
-        output=found.output,
+        input=found.usage.input_tokens,
+        output=found.usage.output_tokens,
     )
 
 
