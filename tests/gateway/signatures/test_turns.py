@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pondero.canon import Message, Text
-from pondero.gateway.signatures.turns import make_turn, split_turns
+from pondero.gateway.signatures.turns import digest_answer, split_turns
 
 MESSAGES = st.builds(
     lambda role, text: Message(role, (Text(text),)),
@@ -17,4 +17,5 @@ MESSAGES = st.builds(
 def test_an_answer_is_the_last_turn(said: list[Message], text: str) -> None:
     """Whatever was said before, the same twice or in several messages, both ways agree."""
     answer = Message("assistant", (Text(text),))
-    assert make_turn(said, split_turns(said), answer) == split_turns([*said, answer])[-1]
+    digest = digest_answer(said, split_turns(said), text=text, calls=())
+    assert digest == split_turns([*said, answer])[-1].digest
