@@ -170,12 +170,6 @@ class _Item(Struct):
     container_id: str | None = None
     environment: _Environment | None = None
 
-    @property
-    def ids(self) -> tuple[str | None, ...]:
-        """Return all ids of an item."""
-        inside = self.environment.container_id if self.environment is not None else None
-        return self.id, self.container_id, inside
-
 
 class _Answer(Struct):
     id: str | None = None
@@ -190,18 +184,21 @@ _EVENT = get_decoder(_StreamEvent)
 _WHOLE = get_decoder(_Answer)
 
 
-def find_given(data: bytes, *, stream: bool) -> Iterator[str]:
-    """Yield the ids in an answer, or in one event of a stream; not those that it repeats."""
+def find_given(data: bytes, *, stream: bool) -> list[str]:
+    """Return the ids in an answer, or in one event of a stream; not those that it repeats."""
     try:
         answer = _EVENT.decode(data).response if stream else _WHOLE.decode(data)
-        made = list(_iter_made(msgspec.json.decode(data))) if _NAMES_FILE in data else []
+        found = list(_iter_made(msgspec.json.decode(data))) if _NAMES_FILE in data else []
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return
-    yield from made
+        return []
     if answer is None:
-        return
-    ids = (answer.id, *(id for item in answer.output for id in item.ids))
-    yield from (id for id in ids if id)
+        return found
+    ids = [answer.id]
+    for item in answer.output:
+        ids += (item.id, item.container_id)
+        if item.environment is not None:
+            ids.append(item.environment.container_id)
+    return found + [id for id in ids if id]
 
 
 def _iter_made(event: Json) -> Iterator[str]:
