@@ -181,8 +181,10 @@ class GivenIdRecorder:
         client = routed.call.requester.id
         self._rules = rules
         self._record = client.encode() + level
-        place = (client, home or "", routed.resolved.name)
-        self._home = None if home is None else _END.join(each.encode() for each in place)
+        self._home: bytes | None = None
+        if home is not None:
+            place = (client.encode(), home.encode(), routed.resolved.name.encode())
+            self._home = _END.join(place)
         wanted = any(map(routed.call.http.body.__contains__, rules.answer_marks))
         self._find_answer = rules.find_answer if wanted else None
         self._ids: set[str] = set()
