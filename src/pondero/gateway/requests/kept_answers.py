@@ -112,10 +112,10 @@ class AnswerKeeper:
         said, client, seed = routed.stored.said, routed.call.requester.id, routed.call.id.encode()
         if said is None:
             return
-        rows = rules.name_items(said.input, seed)
+        own = rules.name_items(said.input, seed)
         record = KeptRecord(
             answer=Raw(body),
-            input=pack_items(rows),
+            input=pack_items(own.rows),
             before=routed.stored.before,
             home=self._home,
             name=routed.resolved.name,
@@ -131,12 +131,15 @@ class AnswerKeeper:
             or not await add_items(
                 store,
                 (client, said.conversation),
-                (*rows, *answer.items),
+                (*own.rows, *answer.items),
                 hidden=dict(answer.hidden),
             )
         ):
-            ids = _list_pointed(rules, rows, answer, own=rules.make_id(seed))
-            entries = point_to(client, ids, name)
+            # Ids made with this seed tell the answer of that seed; other items were kept before.
+            is_told = not own.made or rules.make_id(seed) == answer.id
+            made = () if is_told else own.made
+            given = [id for id, _ in answer.items if rules.find_holder(id) != answer.id]
+            entries = point_to(client, (*made, *given), name)
         else:
             entries = {}  # they lead to the conversation
         value = json.encode(record)
@@ -145,19 +148,6 @@ class AnswerKeeper:
                 await store.put(entries)
             return
         await store.put({**entries, name: value})
-
-
-def _list_pointed(
-    rules: KeptResponses, rows: Iterable[ItemRow], answer: KeptAnswer, *, own: str
-) -> list[str]:
-    """Return the ids of new items that do not tell themselves which answer they are of.
-
-    ``own``: the answer that the ids tell which the request's items got here; others of its items
-    were kept before.
-    """
-    find = rules.find_holder
-    made = [] if own == answer.id else [id for id, _ in rows if find(id) == own]
-    return made + [id for id, _ in answer.items if find(id) != answer.id]
 
 
 def _measure(answer: KeptAnswer, find_prompt: Callable[[], int]) -> int | None:

@@ -11,7 +11,7 @@ from msgspec import Raw, Struct
 
 from pondero.canon import HttpRequest, Json, get_decoder
 from pondero.dialects.dialect import ReplyContext
-from pondero.dialects.kept_responses import Continuation, ItemRow, KeptAnswer
+from pondero.dialects.kept_responses import Continuation, ItemRow, KeptAnswer, NamedItems
 
 from .errors import reject
 from .parse import Context
@@ -170,20 +170,27 @@ def _answer_id(stem: str) -> str:
     return f"resp_{stem}{stem}"
 
 
-def name_items(items: Sequence[bytes], seed: bytes) -> tuple[ItemRow, ...]:
+def name_items(items: Sequence[bytes], seed: bytes) -> NamedItems:
     """Return items with their ids; those without one get one."""
-    stem = stem_of(seed)
-    return tuple([(_name(item, stem, place), item) for place, item in enumerate(items)])
+    stem, rows, made = stem_of(seed), list[ItemRow](), list[str]()
+    for place, item in enumerate(items):
+        id, kind = _read_name(item)
+        if id is None:
+            id = _make_id(kind, stem, place)
+            made.append(id)
+        rows.append((id, item))
+    return NamedItems(tuple(rows), tuple(made))
 
 
-def _name(item: bytes, stem: str, place: int) -> str:
+def _read_name(item: bytes) -> tuple[str | None, str]:
+    """Return an item's id, None if it has none, and its type."""
     try:
         said = _ITEM.decode(item)
     except _ERRORS:
         said = _Item()
-    if isinstance(said.id, str) and said.id:
-        return said.id
-    return _make_id(said.type if isinstance(said.type, str) else "message", stem, place)
+    id, kind = said.id, said.type
+    named = id if isinstance(id, str) and id else None
+    return named, kind if isinstance(kind, str) else "message"
 
 
 def _make_id(kind: str, stem: str, place: int) -> str:
