@@ -216,9 +216,11 @@ class GivenIdRecorder:
         ids, self._ids = self._ids - self._recorded, set()
         if ids:
             self._recorded |= ids
-            records = {make_owner_key(id): self._record for id in ids}
-            if self._home is not None:
-                records |= {_make_home_key(id): self._home for id in ids}
+            records: dict[str, bytes] = {}
+            for id in ids:
+                records[make_owner_key(id)] = self._record
+                if self._home is not None:
+                    records[_make_home_key(id)] = self._home
             await gateway.shared.owners.put(records)
 
 
