@@ -5,7 +5,7 @@ the emulator, the contract kit, the gateway and ``pondero.sdk``.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
 from urllib.parse import quote
 
@@ -525,10 +525,10 @@ class StoredId(Struct, frozen=True):
 
 
 class GivenIds(Protocol):
-    """A function that yields the ids that an answer gives."""
+    """A function that returns the ids that an answer gives."""
 
-    def __call__(self, data: bytes, *, stream: bool) -> Iterator[str]:
-        """Yield the ids in an answer, or if ``stream`` in one event."""
+    def __call__(self, data: bytes, *, stream: bool) -> Iterable[str]:
+        """Return the ids in an answer, or if ``stream`` in one event."""
 
 
 class StoredIds(Struct, frozen=True, kw_only=True):

@@ -15,6 +15,14 @@ from .dialect import ReplyContext
 ItemRow = tuple[str, bytes]
 """An item's id, and the item as JSON as its sender wrote it."""
 
+
+class NamedItems(Struct, frozen=True):
+    """Items with their ids; ``made`` are the ids of those that had none."""
+
+    rows: tuple[ItemRow, ...]
+    made: tuple[str, ...]
+
+
 KeptVerb = Literal[
     "create",
     "fetch",
@@ -132,7 +140,8 @@ class KeptResponses(Struct, frozen=True, kw_only=True):
       puts into the context of its answer what that repeats, and that thinking is signed.
     - ``references`` are the ids of items that are named instead of sent.
     - ``make_id`` returns the id of the answer that is written with a seed; ``find_holder`` returns
-      that id from the id of one of its items. ``name_items`` gives ids to items without one.
+      that id from the id of one of its items. ``name_items`` gives ids to items without one, which
+      tell the same.
     - ``find_answer`` returns the answer in a whole body, ``find_ended`` the one in an event that
       has one of ``end_marks``. ``begin`` writes the answer that is fetched later; ``write_status``
       writes an answer as cancelled or failed, with a reason; ``status_of`` reads its state.
@@ -147,7 +156,7 @@ class KeptResponses(Struct, frozen=True, kw_only=True):
     note: Callable[[Json, Continuation], Json]
     make_id: Callable[[bytes], str]
     find_holder: Callable[[str], str | None]
-    name_items: Callable[[Sequence[bytes], bytes], tuple[ItemRow, ...]]
+    name_items: Callable[[Sequence[bytes], bytes], NamedItems]
     find_answer: Callable[[bytes], KeptAnswer | None]
     find_ended: Callable[[bytes], KeptAnswer | None]
     end_marks: tuple[bytes, ...]

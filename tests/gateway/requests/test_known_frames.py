@@ -35,6 +35,7 @@ from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
 from pondero.gateway.signatures.envelope import _OPENINGS as OPENINGS
 from pondero.gateway.state.frame_memo import FrameMemo
+from pondero.gateway.state.kept_store import LocalKeptStore
 
 KEYS = tuple(
     GatewayKey(name, hash_key(f"sk-{name}"), **more)
@@ -198,6 +199,12 @@ class World:
         sent["content-length"] = str(len(http.body))
         return await came(self._app, HttpRequest(http.method, http.url, sent, http.body))
 
+    def list_kept(self) -> list[tuple[str, bytes]]:
+        """Return the answers that it keeps for later requests."""
+        store = self.gateway.kept
+        assert isinstance(store, LocalKeptStore)
+        return [(name, value) for name, (_, value) in store._items.items()]
+
     def reroute(self, back: str) -> None:
         self.gateway.reconfigure(_config(back))
         self._forget()
@@ -246,6 +253,7 @@ async def _compare(front: str, back: str, steps: list[tuple[Any, ...]]) -> None:
             assert answers[0] == answers[1]
             assert one.services.seen == other.services.seen
             assert one.records == other.records
+            assert one.list_kept() == other.list_kept()
 
 
 def _ask(

@@ -422,6 +422,8 @@ class _Delivery:
             await self._given_ids.record(self.gateway)
 
     def _find_prompt(self) -> int:
+        if (call := self.transport.call) is not None:
+            return call.find_prompt()
         return find_prompt_bound(self.routed, self.attempt.entry)
 
     def _note_reply(self, reply: Reply) -> None:

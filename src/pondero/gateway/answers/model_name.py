@@ -3,9 +3,11 @@
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
+from msgspec.json import Decoder
 
 from ...canon import get_decoder
 
@@ -19,31 +21,10 @@ Places = tuple[tuple[str, ...], ...]
 
 def rename_model(body: bytes, places: Places, model: str) -> bytes:
     """Return a JSON object with another model name; other bytes stay."""
-    fields: Mapping[str, Raw] | None = None
     for path in places:
-        if _quote(path[-1]) not in body:
-            continue
-        if fields is None and (fields := _read_fields(body)) is None:
-            return body
-        if path[0] in fields:
-            renamed = _rename_at(body, fields, path, model)
-            fields = fields if renamed is body else None
-            body = renamed
+        if _quote(path[-1]) in body:
+            body = _rename_at(body, path, model)
     return body
-
-
-def _read_fields(body: bytes) -> Mapping[str, Raw] | None:
-    try:
-        return _FIELDS.decode(body)
-    except msgspec.DecodeError:
-        return None
-
-
-def _rename_inside(body: bytes, path: tuple[str, ...], model: str) -> bytes:
-    fields = _read_fields(body)
-    if fields is None or path[0] not in fields:
-        return body
-    return _rename_at(body, fields, path, model)
 
 
 @lru_cache(maxsize=64)
@@ -51,9 +32,21 @@ def _quote(name: str) -> bytes:
     return b'"%b"' % name.encode()
 
 
-def _rename_at(body: bytes, fields: Mapping[str, Raw], path: tuple[str, ...], model: str) -> bytes:
-    inner = bytes(fields[path[0]])
-    new = msgspec.json.encode(model) if len(path) == 1 else _rename_inside(inner, path[1:], model)
+@lru_cache(maxsize=64)
+def _get_field_decoder(name: str) -> Decoder[Any]:
+    """Return a decoder of one field of an object: reading all of them takes twice the time."""
+    missing = msgspec.field(default=Raw(), name=name)
+    return get_decoder(msgspec.defstruct("Named", [("value", Raw, missing)]))
+
+
+def _rename_at(body: bytes, path: tuple[str, ...], model: str) -> bytes:
+    try:
+        inner = bytes(_get_field_decoder(path[0]).decode(body).value)
+    except msgspec.DecodeError:
+        return body
+    if not inner:
+        return body
+    new = msgspec.json.encode(model) if len(path) == 1 else _rename_at(inner, path[1:], model)
     if new == inner:
         return body
     key = _quote(path[0])
@@ -62,7 +55,9 @@ def _rename_at(body: bytes, fields: Mapping[str, Raw], path: tuple[str, ...], mo
         between, found, rest = after.partition(inner)
         if found and not between.translate(None, _BETWEEN):
             return b"%b%b%b%b%b" % (before, key, between, new, rest)
-    pairs = ((name, new if name == path[0] else bytes(raw)) for name, raw in fields.items())
+    pairs = (
+        (name, new if name == path[0] else bytes(raw)) for name, raw in _FIELDS.decode(body).items()
+    )
     return b"{%b}" % b",".join(b"%b:%b" % (msgspec.json.encode(k), v) for k, v in pairs)
 
 

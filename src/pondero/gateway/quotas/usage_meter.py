@@ -77,7 +77,7 @@ _NO_USAGE = Usage()
 class ServiceCall:
     """One request to a service, and what is known of its answer."""
 
-    __slots__ = ("_measured", "_plan", "_routed", "entry", "is_free", "reply", "so_far")
+    __slots__ = ("_framed", "_measured", "_plan", "_routed", "entry", "is_free", "reply", "so_far")
 
     def __init__(
         self,
@@ -89,6 +89,7 @@ class ServiceCall:
         self._routed = routed
         self._plan = plan
         self._measured = measured
+        self._framed: Usage | None = None
         self.entry: ModelEntry = entry
         self.is_free: bool = False
         self.so_far: Assembler | None = None
@@ -113,9 +114,9 @@ class ServiceCall:
                 return [(entry, usage), *beside], is_split or is_raised
             return self._with_added(replace(usage, input=self._prompt(), total=None)), True
         if reply is None and self.so_far is None and self._measured is None:  # it has only begun
-            framed = find_framed_bound(self._routed, entry, self._plan)
-            if framed is not None:
-                return [(entry, framed)], True
+            self._framed = find_framed_bound(self._routed, entry, self._plan)
+            if self._framed is not None:
+                return [(entry, self._framed)], True
         return self._with_added(self._find_most()), True
 
     def _raise_thinking(self, usage: Usage, extras: Json) -> tuple[Usage, bool]:
@@ -186,6 +187,11 @@ class ServiceCall:
         if message.tool_calls or written >= bound.output:
             return bound
         return OutputBound(written, thought)
+
+    def find_prompt(self) -> int:
+        """Return the most tokens of the prompt; that of a known frame was found at its begin."""
+        known = None if self._framed is None else self._framed.input
+        return find_prompt_bound(self._routed, self.entry) if known is None else known
 
     def _prompt(self) -> int:
         return self._measure().tokens

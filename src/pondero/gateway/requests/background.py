@@ -64,7 +64,7 @@ async def begin_run(gateway: GatewayContext, routed: RoutedRequest, work: Work) 
     seed = call.id.encode()
     record = KeptRecord(
         answer=Raw(rules.begin(answering)),
-        input=pack_items(rules.name_items(said.input, seed)),
+        input=pack_items(rules.name_items(said.input, seed).rows),
         before=routed.stored.before,
         name=routed.resolved.name,
         is_background=True,

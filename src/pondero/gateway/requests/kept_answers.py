@@ -112,10 +112,10 @@ class AnswerKeeper:
         said, client, seed = routed.stored.said, routed.call.requester.id, routed.call.id.encode()
         if said is None:
             return
-        rows = rules.name_items(said.input, seed)
+        own = rules.name_items(said.input, seed)
         record = KeptRecord(
             answer=Raw(body),
-            input=pack_items(rows),
+            input=pack_items(own.rows),
             before=routed.stored.before,
             home=self._home,
             name=routed.resolved.name,
@@ -130,15 +130,16 @@ class AnswerKeeper:
             or not said.is_stored
             or not await add_items(
                 store,
-                rules,
                 (client, said.conversation),
-                (*rows, *answer.items),
+                (*own.rows, *answer.items),
                 hidden=dict(answer.hidden),
             )
         ):
-            made = (id for id, _ in rows if rules.find_holder(id) == rules.make_id(seed))
-            ids = (*made, *(id for id, _ in answer.items))  # other items were kept before
-            entries = point_to(client, ids, name, rules=rules, of=answer.id)
+            # Ids made with this seed tell the answer of that seed; other items were kept before.
+            is_told = not own.made or rules.make_id(seed) == answer.id
+            made = () if is_told else own.made
+            given = [id for id, _ in answer.items if rules.find_holder(id) != answer.id]
+            entries = point_to(client, (*made, *given), name)
         else:
             entries = {}  # they lead to the conversation
         value = json.encode(record)
@@ -161,7 +162,6 @@ def _measure(answer: KeptAnswer, find_prompt: Callable[[], int]) -> int | None:
 
 async def add_items(
     store: KeptStore,
-    rules: KeptResponses,
     place: tuple[str, str],
     rows: Iterable[ItemRow],
     *,
@@ -175,7 +175,7 @@ async def add_items(
     items = tuple(rows)
     record = KeptRecord(input=pack_items(items), hidden=hidden)
     name = make_entry_name("segment", client, f"{id}\0{token_hex(16)}")
-    entries = point_to(client, [each for each, _ in items], name, rules=rules)
+    entries = point_to(client, [each for each, _ in items], name)
     await store.put({**entries, name: json.encode(record)})
 
     def add(found: KeptConversation) -> dict[str, object]:

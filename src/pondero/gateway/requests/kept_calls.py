@@ -208,8 +208,8 @@ async def _create(asked: _KeptRequest) -> HttpResponse | None:
     made = KeptConversation(id=id, created=int(asked.gateway.now()), metadata=Raw(new.metadata))
     await asked.store.put({name_conversation(asked.client, id): json.encode(made)})
     if new.items:
-        rows = asked.rules.name_items(new.items, token_hex(16).encode())
-        await add_items(asked.store, asked.rules, (asked.client, id), rows, hidden={})
+        rows = asked.rules.name_items(new.items, token_hex(16).encode()).rows
+        await add_items(asked.store, (asked.client, id), rows, hidden={})
     return _write_conversation(asked, made)
 
 
@@ -276,9 +276,9 @@ async def _list_items(asked: _KeptRequest) -> HttpResponse | None:
 async def _add_items(asked: _KeptRequest) -> HttpResponse | None:
     await _find_conversation(asked)
     new = asked.rules.endpoints.read_conversation(asked.http)
-    rows = asked.rules.name_items(new.items, token_hex(16).encode())
+    rows = asked.rules.name_items(new.items, token_hex(16).encode()).rows
     place = (asked.client, asked.call.id)
-    if await add_items(asked.store, asked.rules, place, rows, hidden={}) is None:
+    if await add_items(asked.store, place, rows, hidden={}) is None:
         raise Rejected(asked.rules.endpoints.reject_conversation(asked.call.id))
     # A page has the newest first; these are told in the order in which they came.
     return asked.rules.endpoints.write_items(asked.http, rows[::-1])

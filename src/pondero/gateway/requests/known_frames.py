@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from ...canon import HttpRequest, Json, Message, Request, Text
 from ...catalog import ModelEntry
-from ...dialects import ParsedRequest, Rejected, Service
+from ...dialects import ParsedRequest, Rejected
 from ...errors import PonderoError
 from ...exchange import find_emulator
 from ...store import load_catalog
@@ -26,6 +26,7 @@ from ..purposes.rules import RequestPurpose, recognise_purpose
 from ..server.context import GatewayContext
 from ..signatures.envelope import contains_envelope
 from .attempt import Attempt
+from .framed_names import FramedNames, frame_names
 from .kept_items import StoredContent
 from .routed_request import ClientRequest, RoutedRequest, resolve_names
 from .split_body import SHORT_BODY
@@ -47,7 +48,7 @@ class KnownFrame(Struct, eq=False):
     """All of a request but the text of its question, and what was found out about it.
 
     ``before`` and ``after``: the bytes around the text. ``origin``: what it depends on besides.
-    ``purpose``: without a rule.
+    ``purpose``: without a rule. ``names``: what it says of stored things.
     """
 
     before: bytes
@@ -57,6 +58,7 @@ class KnownFrame(Struct, eq=False):
     parsed: ParsedRequest[Json]
     purpose: RequestPurpose
     routed: RoutedRequest
+    names: FramedNames
     attempts: list["_KnownAttempt"]
     facts: dict[str, tuple[tuple[object, ...], object]] = {}
     """What ``find_fact`` returned last under each name, and for what."""
@@ -108,57 +110,55 @@ class _KnownAttempt(Struct, eq=False):
         return b"%b%b%b" % (self.before, text, self.after)
 
 
-async def parse_framed(
-    gateway: GatewayContext, call: ClientRequest, service: Service[Json]
-) -> RoutedRequest | None:
+async def parse_framed(gateway: GatewayContext, call: ClientRequest) -> RoutedRequest | None:
     """Return what ``parse_locally`` returns, if the frame of a request is known."""
     if not _may_have_frame(gateway, call):
         return None
     for frame in gateway.frames.find(_find_place(call)):
         if (text := frame.find_text(call.http.body)) is not None and _is_same(frame, gateway, call):
-            return await _put_text(gateway, call, service, FramedText(frame, text))
+            return await _put_text(gateway, call, FramedText(frame, text))
     return None
 
 
 async def _put_text(
-    gateway: GatewayContext, call: ClientRequest, service: Service[Json], framed: FramedText
+    gateway: GatewayContext, call: ClientRequest, framed: FramedText
 ) -> RoutedRequest | None:
-    stored, frame = await resolve_names(gateway, call, service), framed.frame
-    if not _names_nothing(stored, call.http):
-        return None
+    frame = framed.frame
     request = _ask(frame.parsed.request, framed.text.decode())
     if recognise_purpose(call.http, request) != frame.purpose:
         return None
-    parsed = replace(frame.parsed, request=request)
-    if stored.said is not None and service.kept_responses is not None:
-        parsed = replace(parsed, context=service.kept_responses.note(parsed.context, stored.said))
     envelopes = await gateway.envelopes.make_envelopes(call.requester.id, call.http.body)
     return replace(
         frame.routed,
         call=call,
-        stored=stored,
-        parsed=parsed,
+        stored=frame.names.put(call.http, framed.text),
+        parsed=replace(frame.parsed, request=request),
         request=request,
         envelopes=envelopes,
         framed=framed,
     )
 
 
-def note_frame(gateway: GatewayContext, routed: RoutedRequest) -> RoutedRequest:
+async def note_frame(gateway: GatewayContext, routed: RoutedRequest) -> RoutedRequest:
     """Keep the frame of a request that came before with another text."""
-    call, service = routed.call, routed.service
+    call, service, stored = routed.call, routed.service, routed.stored
     if not _is_question(gateway, routed):
         return routed
     body, text = call.http.body, routed.request.messages[0].text.encode()
     if b"\\" in body or not (around := _split(body, text)) or not gateway.frames.note(around):
         return routed
+    http, names = replace(call.http, body=_TRIED.encode().join(around)), frame_names(stored, text)
     try:
-        parsed = service.parse(call.http)
-        tried = service.parse(replace(call.http, body=_TRIED.encode().join(around)))
+        parsed, tried = service.parse(call.http), service.parse(http)
+        resolved = await resolve_names(gateway, replace(call, http=http), service)
     except (Rejected, PonderoError, RecursionError):
         return routed
     if tried != replace(parsed, request=_ask(parsed.request, _TRIED)):
         return routed
+    if resolved != names.put(http, _TRIED.encode()):
+        return routed
+    if stored.said is not None and service.kept_responses is not None:
+        parsed = replace(parsed, context=service.kept_responses.note(parsed.context, stored.said))
     frame = KnownFrame(
         *around,
         _find_origin(gateway, call),
@@ -166,6 +166,7 @@ def note_frame(gateway: GatewayContext, routed: RoutedRequest) -> RoutedRequest:
         parsed,
         replace(routed.purpose, rule=None),
         routed,
+        names,
         [],
     )
     gateway.frames.add(_find_place(call), frame)

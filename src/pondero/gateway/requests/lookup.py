@@ -87,9 +87,9 @@ async def look_up(
     """
     check = RequesterCheck(gateway, call.http, call.requester, call.keys)
     try:
-        routed = await parse_framed(gateway, call, service)
+        routed = await parse_framed(gateway, call)
         if routed is None:
-            routed = note_frame(gateway, await parse_locally(gateway, call, service))
+            routed = await note_frame(gateway, await parse_locally(gateway, call, service))
         note(routed)
         if gateway.shared.begin_look is not None and not gateway.hooks:
             return await _look_up(gateway, routed, check)

@@ -5,7 +5,7 @@ answer would be another one than the client asked for.
 """
 
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import msgspec
@@ -254,6 +254,13 @@ def _has_field(entry: ModelEntry, path: tuple[str, ...]) -> bool:
 
 def find_answer_options(routed: RoutedRequest) -> AnswerOptions:
     """Return how many answers a request asks for, and which log probabilities."""
+    if routed.framed is None:
+        return _read_answer_options(routed)
+    find = partial(_read_answer_options, routed)
+    return routed.framed.frame.find_fact("answer options", (), find)
+
+
+def _read_answer_options(routed: RoutedRequest) -> AnswerOptions:
     needed = routed.service.portability.needed
     sent = read_fields(routed.call.http.body)
     tops = [each.path[0] for each in needed if each.option is not None]

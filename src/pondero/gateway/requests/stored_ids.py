@@ -181,8 +181,10 @@ class GivenIdRecorder:
         client = routed.call.requester.id
         self._rules = rules
         self._record = client.encode() + level
-        place = (client, home or "", routed.resolved.name)
-        self._home = None if home is None else _END.join(each.encode() for each in place)
+        self._home: bytes | None = None
+        if home is not None:
+            place = (client.encode(), home.encode(), routed.resolved.name.encode())
+            self._home = _END.join(place)
         wanted = any(map(routed.call.http.body.__contains__, rules.answer_marks))
         self._find_answer = rules.find_answer if wanted else None
         self._ids: set[str] = set()
@@ -214,9 +216,11 @@ class GivenIdRecorder:
         ids, self._ids = self._ids - self._recorded, set()
         if ids:
             self._recorded |= ids
-            records = {make_owner_key(id): self._record for id in ids}
-            if self._home is not None:
-                records |= {_make_home_key(id): self._home for id in ids}
+            records: dict[str, bytes] = {}
+            for id in ids:
+                records[make_owner_key(id)] = self._record
+                if self._home is not None:
+                    records[_make_home_key(id)] = self._home
             await gateway.shared.owners.put(records)
 
 

@@ -137,7 +137,7 @@ def recall_keys(
 
 def _make_keys(turn: ClientTurn, client: str) -> tuple[str, ...]:
     calls = (make_call_key(call.id, client=client) for call in turn.calls)
-    return (*calls, make_turn_key(turn, client=client))
+    return (*calls, make_turn_key(turn.digest, client=client))
 
 
 def _weigh(messages: Sequence[Message], like: Message) -> int:

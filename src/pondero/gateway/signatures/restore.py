@@ -39,7 +39,14 @@ from .envelope import (
     iter_strings,
 )
 from .known_answers import KnownAnswers, RestoredBeginning, RestoredTurn, recall_keys
-from .turns import ClientTurn, make_call_key, make_turn, make_turn_key, same_call, split_turns
+from .turns import (
+    ClientTurn,
+    digest_answer,
+    make_call_key,
+    make_turn_key,
+    same_call,
+    split_turns,
+)
 
 _PROOF = 64  # characters; every service's signature is longer, and every id shorter
 
@@ -94,11 +101,10 @@ def cache_items(
 ) -> dict[str, bytes]:
     """Return the cache entries for the answer to a request, as the client sent it."""
     calls = record.message.tool_calls
-    seen = Message("assistant", (Text(record.text), *calls))
     known = split_turns(request.messages) if turns is None else turns
-    turn = make_turn(request.messages, known, seen)
+    digest = digest_answer(request.messages, known, text=record.text, calls=calls)
     whole = encode_json(record)
-    items = {make_turn_key(turn, client=client): whole}
+    items = {make_turn_key(digest, client=client): whole}
     for id, call in zip(record.calls, calls, strict=True):
         # Other calls than the first are found alone, in case a client drops the first.
         alone = CachedAnswer(record.answer, replace(record.message, parts=(call,)), (id,), "")
@@ -272,7 +278,7 @@ class _Restorer:
         """Yield cached answers that may be this one: by its first call, then by its text."""
         keys = [make_call_key(call.id, client=self._client) for call in _calls(parts)[:1]]
         if turn is not None:
-            keys.append(make_turn_key(turn, client=self._client))
+            keys.append(make_turn_key(turn.digest, client=self._client))
         yield from (record for key in keys if (record := self._find_cached(key)) is not None)
 
     def _find_cached(self, key: str) -> CachedAnswer | None:

@@ -106,25 +106,33 @@ def split_turns(
     return turns
 
 
-def make_turn(
-    messages: Sequence[Message], turns: Sequence[ClientTurn], answer: Message
-) -> ClientTurn:
-    """Return an answer to a conversation as a turn; ``turns`` are the earlier ones."""
-    at = len(messages)
-    while at and messages[at - 1].role == "assistant":  # the answer continues these
-        at -= 1
-    before = turns[:-1] if at < len(messages) else turns
-    while at and messages[at - 1].role != "assistant":
-        at -= 1
-    said, prompts, answered = list[Message](), list[str](), set[str]()
-    for message in (*messages[at:], answer):
-        if message.role == "assistant":
-            said.append(message)
-        elif message.role == "user":
+def digest_answer(
+    messages: Sequence[Message],
+    turns: Sequence[ClientTurn],
+    *,
+    text: str,
+    calls: Sequence[ToolCall],
+) -> str:
+    """Return the digest of an answer to a conversation as a turn; ``turns`` are the earlier ones.
+
+    ``text`` and ``calls`` are what the client sees of the answer.
+    """
+    end = len(messages)
+    while end and messages[end - 1].role == "assistant":
+        end -= 1
+    begun = end
+    while begun and messages[begun - 1].role != "assistant":
+        begun -= 1
+    prompts, answered = list[str](), set[str]()
+    for message in messages[begun:end]:
+        if message.role == "user":
             prompts += _list_texts(message, answered)
-    digest = _digest(said, prompts)
-    same = sum([each.digest.startswith(digest) for each in before])
-    return ClientTurn(tuple(said), f"{digest} {same}", _list_calls(said))
+    if said := messages[end:]:  # the answer continues these
+        turns, text = turns[:-1], _join_texts(said) + text
+        calls = (*_list_calls(said), *calls)
+    digest = _digest(prompts, text, calls)
+    same = sum([each.digest.startswith(digest) for each in turns]) if turns else 0
+    return f"{digest} {same}"
 
 
 def same_call(call: ToolCall, second: ToolCall) -> bool:
@@ -137,9 +145,9 @@ def make_call_key(id: str, *, client: str) -> str:
     return _key(client, "call", id)
 
 
-def make_turn_key(turn: ClientTurn, *, client: str) -> str:
-    """Return the cache key of an answer by its turn."""
-    return _key(client, "turn", turn.digest)
+def make_turn_key(digest: str, *, client: str) -> str:
+    """Return the cache key of an answer by the digest of its turn."""
+    return _key(client, "turn", digest)
 
 
 def _key(client: str, kind: str, name: str) -> str:
@@ -163,27 +171,27 @@ def _list_calls(answer: Sequence[Message]) -> tuple[ToolCall, ...]:
     return tuple([call for each in answer for call in each.tool_calls])
 
 
+def _join_texts(answer: Sequence[Message]) -> str:
+    return "".join([message.text for message in answer])
+
+
 def _recall_digest(
     answer: Sequence[Message], prompts: Sequence[str], memo: ConversationMemo | None
 ) -> str:
     if memo is None or len(answer) != 1:
-        return _digest(answer, prompts)
+        return _digest(prompts, _join_texts(answer), _list_calls(answer))
     key = tuple(prompts)
     known = memo.recall(answer[0], "digest", key)
-    return (
-        known
-        if isinstance(known, str)
-        else memo.note(answer[0], "digest", key, _digest(answer, prompts))
-    )
+    if isinstance(known, str):
+        return known
+    digest = _digest(prompts, _join_texts(answer), _list_calls(answer))
+    return memo.note(answer[0], "digest", key, digest)
 
 
-def _digest(answer: Sequence[Message], prompts: Sequence[str]) -> str:
-    seen = blake2b(digest_size=16)
-    seen.update(_bytes("".join(prompts)) + b"\0")
-    seen.update(_bytes("".join([message.text for message in answer])) + b"\0")
-    for message in answer:
-        for call in message.tool_calls:
-            seen.update(b"%b\0%b\0" % (_bytes(call.name), _stable(call.arguments)))
+def _digest(prompts: Sequence[str], text: str, calls: Sequence[ToolCall]) -> str:
+    seen = blake2b(b"%b\0%b\0" % (_bytes("".join(prompts)), _bytes(text)), digest_size=16)
+    for call in calls:
+        seen.update(b"%b\0%b\0" % (_bytes(call.name), _stable(call.arguments)))
     return seen.hexdigest()
 
 

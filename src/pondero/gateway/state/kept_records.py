@@ -141,16 +141,10 @@ async def find_items(
     return items
 
 
-def point_to(
-    client: str, ids: Iterable[str], holder: str, *, rules: KeptResponses, of: str = ""
-) -> dict[str, bytes]:
-    """Return the entries that lead from items to their record.
-
-    An item whose id tells the answer ``of`` that it belongs to needs none.
-    """
+def point_to(client: str, ids: Iterable[str], holder: str) -> dict[str, bytes]:
+    """Return the entries that lead from items to their record."""
     value = json.encode(holder)
-    needed = (id for id in ids if not of or rules.find_holder(id) != of)
-    return {make_entry_name("item", client, id): value for id in needed}
+    return {make_entry_name("item", client, id): value for id in ids}
 
 
 async def find_pointers(

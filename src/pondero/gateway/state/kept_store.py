@@ -66,8 +66,9 @@ class LocalKeptStore:
 
     async def put(self, items: Mapping[str, bytes]) -> None:
         """Store these values."""
+        until = self._clock() + self._seconds
         for name, value in items.items():
-            self._add(name, value)
+            self._add(name, value, until)
         self._forget()
 
     async def delete(self, names: Iterable[str]) -> None:
@@ -81,16 +82,17 @@ class LocalKeptStore:
         known = self._items.get(name)
         if (None if known is None else known[1]) != old:
             return False
-        self._add(name, new)
+        self._add(name, new, self._clock() + self._seconds)
         self._forget()
         return True
 
     async def aclose(self) -> None:
         """Nothing is open."""
 
-    def _add(self, name: str, value: bytes) -> None:
-        self._drop(name)
-        self._items[name] = (self._clock() + self._seconds, value)
+    def _add(self, name: str, value: bytes, until: float) -> None:
+        if name in self._items:
+            self._drop(name)
+        self._items[name] = (until, value)
         self._used += measure_entry(name, value)
 
     def _forget(self) -> None:

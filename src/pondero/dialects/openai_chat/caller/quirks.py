@@ -1,6 +1,7 @@
 """The quirks of one deployment; set in the catalog, never guessed."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Literal
 
 import msgspec
@@ -96,10 +97,14 @@ _USUAL = Quirks()
 
 def quirks_of(raw: Mapping[str, Json]) -> Quirks:
     """Return typed quirks; raises BadCatalog for a value that is not allowed."""
-    if not raw:
-        return _USUAL
+    return _read_quirks(msgspec.json.encode(raw)) if raw else _USUAL
+
+
+@lru_cache(maxsize=256)
+def _read_quirks(raw: bytes) -> Quirks:
+    """Return the quirks that are written so; every answer asks for those of its deployment."""
     try:
-        return convert_json(raw, Quirks)
+        return convert_json(msgspec.json.decode(raw), Quirks)
     except msgspec.ValidationError as error:
         raise BadCatalog(f"a quirk of this deployment is wrong: {error}") from None
 

@@ -113,7 +113,7 @@ class Builder:
         self._model = model
         self._route = route
         self._outside = quirks.thinking_outside_completion
-        self._fields = tuple(f for f in quirks.thinking_fields if f != "reasoning_details")
+        self._fields = tuple([f for f in quirks.thinking_fields if f != "reasoning_details"])
         self.word_fields: tuple[str, ...] = ("content", *self._fields)
         self._reads_details = "reasoning_details" in quirks.thinking_fields
         self._parts = Parts(model=model, route=route)
@@ -187,7 +187,7 @@ class Builder:
         self.notes.is_stale = self.notes.counts is not None
         if field != "content":
             self._think(field, texts, events)
-        elif self._tags.plain and not any("<" in text for text in texts):
+        elif self._tags.plain and "<" not in "".join(texts):
             self._parts.say(texts, events)
         else:
             for text in texts:

@@ -28,7 +28,7 @@ class Notes:
     def count(self, counts: Json) -> None:
         """Take the counts so far; they only grow, so smaller ones are none of the service's."""
         self.is_stale = False
-        if _completion(counts) >= _completion(self.counts):
+        if self.counts is None or _completion(counts) >= _completion(self.counts):
             self.counts = counts
 
     def take(self, answer: Answer) -> None:
@@ -68,10 +68,9 @@ class Notes:
             usage = replace(usage, output=None, thinking=None, total=None)
         if (cost := cost_of(self.counts)) is not None:
             self.extras["cost"] = cost
-        if isinstance(self.counts, dict):
-            thought = _first(self.counts, _THOUGHT) or 0
-            if thought > _completion(self.counts) and thought > (usage.thinking or 0):
-                self.extras["reported_thinking"] = thought  # more than what it is a part of
+        thought = _first(self.counts, _THOUGHT) if isinstance(self.counts, dict) else None
+        if thought and thought > (usage.thinking or 0) and thought > _completion(self.counts):
+            self.extras["reported_thinking"] = thought  # more than what it is a part of
         finish = finish_of(
             self._raw_finish,
             calls=parts.called,
@@ -130,25 +129,27 @@ def finish_of(
     return finish
 
 
-_PROMPT = (("prompt_tokens",), ("input_tokens",))
-_COMPLETION = (("completion_tokens",), ("output_tokens",))
-_CACHED = (
+# Names of counts in the order of trust; the second is one inside of the first.
+_Names = tuple[tuple[str, str | None], ...]
+_PROMPT: _Names = (("prompt_tokens", None), ("input_tokens", None))
+_COMPLETION: _Names = (("completion_tokens", None), ("output_tokens", None))
+_CACHED: _Names = (
     ("prompt_tokens_details", "cached_tokens"),
     ("input_tokens_details", "cached_tokens"),
-    ("cached_tokens",),
-    ("prompt_cache_hit_tokens",),
-    ("num_cached_tokens",),
-    ("cache_read_input_tokens",),
+    ("cached_tokens", None),
+    ("prompt_cache_hit_tokens", None),
+    ("num_cached_tokens", None),
+    ("cache_read_input_tokens", None),
 )
-_WRITTEN = (
+_WRITTEN: _Names = (
     ("prompt_tokens_details", "cache_write_tokens"),
     ("input_tokens_details", "cache_write_tokens"),
-    ("cache_creation_input_tokens",),
+    ("cache_creation_input_tokens", None),
 )
-_THOUGHT = (
+_THOUGHT: _Names = (
     ("completion_tokens_details", "reasoning_tokens"),
     ("output_tokens_details", "reasoning_tokens"),
-    ("reasoning_tokens",),
+    ("reasoning_tokens", None),
 )
 
 
@@ -214,12 +215,13 @@ def _cap(limit: int, count: int | None) -> int | None:
     return None if count is None else min(count, limit)
 
 
-def _first(raw: dict[str, Json], paths: tuple[tuple[str, ...], ...]) -> int | None:
-    for key, *inner in paths:
-        value = raw.get(key)
-        for name in inner if value is not None else ():
-            value = value.get(name) if isinstance(value, dict) else None
-        if value is not None and (count := known_count(value)) is not None:
+def _first(raw: dict[str, Json], names: _Names) -> int | None:
+    for name, inner in names:
+        if (value := raw.get(name)) is None:
+            continue
+        if inner is not None:
+            value = value.get(inner) if isinstance(value, dict) else None
+        if (count := known_count(value)) is not None:
             return count
     return None
 

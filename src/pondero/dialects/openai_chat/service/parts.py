@@ -50,6 +50,9 @@ _FORMATS: dict[Form, str] = {
 }
 
 
+_NO_USAGE = Usage()
+
+
 def base_of(
     answering: ReplyContext[Context],
     kind: Literal["chat.completion", "chat.completion.chunk"],
@@ -86,7 +89,7 @@ def finish_reason(finish: Finish, raw: str | None, *, said_no: bool = True) -> s
 
 def usage_of(usage: Usage, provider: Provider) -> Json:
     """Return the token counts as this provider adds them up; None if unknown."""
-    if usage == Usage():
+    if usage == _NO_USAGE:
         return None
     prompt = (usage.input or 0) + (usage.cache_read or 0) + (usage.cache_write or 0)
     beside = (usage.thinking or 0) if provider.counting == "outside" else 0
@@ -116,7 +119,8 @@ def usage_of(usage: Usage, provider: Provider) -> Json:
 
 def is_refusal(text: Text) -> bool:
     """Return whether a text is the model's refusal."""
-    return bool(open_signature(text.signature).get("refusal"))
+    signature = text.signature
+    return signature is not None and bool(open_signature(signature).get("refusal"))
 
 
 def call_id_of(id_: str | None, provider: Provider) -> str | None:
@@ -180,6 +184,8 @@ def picture(image: Image) -> Json:
 
 def annotations(text: Text) -> list[Json]:
     """Return the citations of a text as this wire has them."""
+    if not text.citations:
+        return []
 
     def page(found: WebPage) -> Json:
         where = {"start_index": 0, "end_index": len(text.text)}
@@ -259,7 +265,7 @@ class _InField:
         self._fields = fields
 
     def whole(self, parts: list[Thinking], message: dict[str, Json]) -> None:
-        if text := "".join(part.text for part in parts):
+        if text := "".join([part.text for part in parts]):
             message |= dict.fromkeys(self._fields, text)
 
     def more(self, text: str) -> Json:
@@ -274,7 +280,7 @@ class CarriedDetail:
 
     def __init__(self, answering: ReplyContext[Context]) -> None:
         self._on = answering.context.provider.carries
-        self._shown = isinstance(thinking_writer(answering), _InDetails)
+        self._shown = _find_place(answering) == "reasoning_details"
         self._sign = answering.sign
         self._number = 0
 
@@ -386,11 +392,14 @@ class _InTags:
         return {"content": _CLOSE} if opened else None
 
 
+def _find_place(answering: ReplyContext[Context]) -> str:
+    return (answering.place or answering.context.place) if answering.shown else "none"
+
+
 def thinking_writer(answering: ReplyContext[Context]) -> ThinkingWriter:
     """Return the writer for the place where the thinking of this answer goes."""
     provider, model = answering.context.provider, answering.request.model
-    place = answering.place or answering.context.place
-    match place if answering.shown else "none":
+    match _find_place(answering):
         case "none":
             return _Nowhere()
         case "both":

@@ -4,7 +4,17 @@ from collections.abc import Sequence
 
 import msgspec
 
-from pondero.canon import HttpResponse, Image, Json, Part, Reply, Text, Thinking, ToolCall
+from pondero.canon import (
+    HttpResponse,
+    Image,
+    Json,
+    Part,
+    Reply,
+    Text,
+    Thinking,
+    TokenLogprob,
+    ToolCall,
+)
 from pondero.dialects.dialect import ReplyContext
 
 from .errors import write_error
@@ -45,40 +55,52 @@ def reply_several(answering: ReplyContext[Context], replies: Sequence[Reply]) ->
 
 def _write_choice(answering: ReplyContext[Context], reply: Reply, number: int) -> dict[str, Json]:
     provider, parts = answering.context.provider, reply.message.parts
-    texts = [part for part in parts if isinstance(part, Text)]
-    refusals = [text for text in texts if is_refusal(text) or reply.finish == "refusal"]
+    texts, refusals, thoughts = list[Text](), list[Text](), list[Thinking]()
+    pictures, noted = list[Json](), list[Json]()
+    for part in parts:
+        if isinstance(part, Text):
+            is_no = reply.finish == "refusal" or is_refusal(part)
+            (refusals if is_no else texts).append(part)
+            noted += annotations(part)
+        elif isinstance(part, Thinking):
+            thoughts.append(part)
+        elif isinstance(part, Image):
+            pictures.append(picture(part))
     message: dict[str, Json] = {
         "role": "assistant",
-        "content": "".join(text.text for text in texts if text not in refusals) or None,
-        "refusal": "".join(text.text for text in refusals) or None,
-        "annotations": [each for text in texts for each in annotations(text)],
+        "content": "".join([text.text for text in texts]) or None,
+        "refusal": "".join([text.text for text in refusals]) or None,
+        "annotations": noted,
     }
-    if pictures := [picture(part) for part in parts if isinstance(part, Image)]:
+    if pictures:
         message["images"] = pictures
-    if reply.message.tool_calls:
+    if asked := reply.message.tool_calls:
         calls = Calls(answering)
-        message["tool_calls"] = [calls.whole(call) for call in reply.message.tool_calls]
-    thoughts = [part for part in parts if isinstance(part, Thinking)]
-    thinking_writer(answering).whole(thoughts, message)
+        message["tool_calls"] = [calls.whole(call) for call in asked]
+    if thoughts:
+        thinking_writer(answering).whole(thoughts, message)
     _carry(answering, parts, message)
-    logprobs = weigh(
-        answering,
-        [token for text in texts if text not in refusals for token in text.logprobs],
-        [token for text in refusals for token in text.logprobs],
-    )
-    choice = {"index": number, "message": message, "logprobs": logprobs}
+    choice = {"index": number, "message": message, "logprobs": None}
+    if answering.top_logprobs is not None:
+        choice["logprobs"] = weigh(answering, _list_tokens(texts), _list_tokens(refusals))
     finish = finish_reason(reply.finish, reply.raw_finish, said_no=bool(message["refusal"]))
     if answering.context.older:
         choice["message"], finish = write_older_call(message), older_finish(finish)
     return choice | ending(finish, provider)
 
 
+def _list_tokens(texts: Sequence[Text]) -> list[TokenLogprob]:
+    return [token for text in texts for token in text.logprobs]
+
+
 def _carry(
     answering: ReplyContext[Context], parts: Sequence[Part], message: dict[str, Json]
 ) -> None:
-    carried = CarriedDetail(answering)
-    signed = (carried.write(part) for part in parts if isinstance(part, Text | Thinking | ToolCall))
-    if details := [detail for each in signed for detail in each]:
+    carried, details = CarriedDetail(answering), list[Json]()
+    for part in parts:
+        if isinstance(part, (Text, Thinking, ToolCall)):
+            details += carried.write(part)
+    if details:
         message["reasoning_details"] = [*message.get("reasoning_details", ()), *details]
 
 

@@ -106,7 +106,10 @@ class Piece(Struct, gc=False):
 
 
 class Item(Struct):
-    """An item that is being read; a message has a piece for each of its contents."""
+    """An item that is being read; a message has a piece for each of its contents.
+
+    ``signature``: that of a message which ends with the fields that it began with.
+    """
 
     raw: dict[str, Json]
     type: str
@@ -114,6 +117,7 @@ class Item(Struct):
     after: "Item | None" = None
     call_id: str = ""
     minted: bool = False
+    signature: Signature | None = None
 
     @property
     def id(self) -> str | None:
@@ -207,6 +211,8 @@ class Items:
         """Return a follower's signature, as if completed; announced thinking is not final."""
         if item.id is None:
             return None
+        if item.signature is not None:
+            return item.signature
         done = {**item.raw, "status": "completed"} if "status" in item.raw else item.raw
         value = follower_value(done, without, item.after.id if item.after else None)
         if item.type == "custom_tool_call":
@@ -317,22 +323,25 @@ class Items:
     def _end_message(self, item: Item, out: list[Event], *, at: str) -> None:
         content = as_list(item.raw.get("content"), at=f"{at}.content")
         value = follower_value(item.raw, _OF_MESSAGE, item.after.id if item.after else None)
+        signature = self._sign(value)
+        if item.raw.get("status", "completed") == "completed":
+            item.signature = signature
         for number, part in enumerate(content):
-            self._end_content(item, number, part, value, out, at=f"{at}.content[{number}]")
+            self._end_content(item, number, part, signature, out, at=f"{at}.content[{number}]")
         if not content and not item.pieces:
             self._start(item, 0, "text", out)
         for piece in item.pieces.values():  # announced, and missing in the final form
             text = "".join(piece.texts)
             thought = piece.kind == "thinking"
             self._saw_text(text, thought=thought)
-            self._put(piece, Thinking(text) if thought else Text(text, self._sign(value)), out)
+            self._put(piece, Thinking(text) if thought else Text(text, signature), out)
 
     def _end_content(
         self,
         item: Item,
         number: int,
         raw: Json,
-        value: dict[str, Json],
+        signature: Signature | None,
         out: list[Event],
         *,
         at: str,
@@ -345,12 +354,13 @@ class Items:
             cited = tuple(as_list(raw.get("annotations"), at=f"{at}.annotations"))
             self._saw_text(text)
             tokens = read_logprobs(raw.get("logprobs")) if self.reads_logprobs else ()
-            self._put(piece, Text(text, self._sign(value), cited, tokens=tokens or UNSET), out)
+            self._put(piece, Text(text, signature, cited, tokens=tokens or UNSET), out)
         elif kind == "refusal":
             piece = self.piece(item, number, "text", out)
             text = _settle(piece, as_text(raw.get("refusal"), at=f"{at}.refusal"), TextDelta, out)
             self.seen.refusal = True
-            self._put(piece, Text(text, self._sign({**value, "part": "refusal"})), out)
+            value = {**(signature.value if signature else {}), "part": "refusal"}
+            self._put(piece, Text(text, self._sign(value)), out)
         elif kind in _THOUGHTS:
             piece = self.piece(item, number, "thinking", out)
             text = _settle(piece, _read_thought(raw, at=at), ThinkingDelta, out)

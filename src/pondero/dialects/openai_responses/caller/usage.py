@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import msgspec
-
 from pondero.canon import Json, Usage, known_count
 
 _NAMES = ("input_tokens", "output_tokens")
@@ -19,25 +17,14 @@ def usage(raw: Json) -> Usage:
     details, thought = raw.get(f"{named[0]}_details"), raw.get(f"{named[1]}_details")
     cached, stored = _count(details, "cached_tokens"), _count(details, "cache_write_tokens")
     thinking = _count(thought, "reasoning_tokens")
-    buckets = Usage(
-        input=_rest(given, cached, stored),
-        cache_read=cached,
-        cache_write=stored,
-        output=_rest(written, thinking),
-        thinking=thinking,
-    )
     total = _count(raw, "total_tokens")
+    read = None if given is None else max(0, given - (cached or 0) - (stored or 0))
+    said = None if written is None else max(0, written - (thinking or 0))
     if total is None and not (given is None and written is None):
-        total = buckets.known_total
-    return msgspec.structs.replace(buckets, total=total)
+        total = sum(filter(None, (read, cached, stored, said, thinking)))
+    return Usage(read, cached, stored, said, thinking, total)
 
 
 def _count(raw: Any, key: str) -> int | None:
     # One recorded answer counts -9 tokens.
     return known_count(raw.get(key)) if isinstance(raw, dict) else None
-
-
-def _rest(whole: int | None, *inside: int | None) -> int | None:
-    if whole is None:
-        return None
-    return max(0, whole - sum(part for part in inside if part is not None))

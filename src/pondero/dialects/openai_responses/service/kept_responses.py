@@ -11,13 +11,13 @@ from msgspec import Raw, Struct
 
 from pondero.canon import HttpRequest, Json, get_decoder
 from pondero.dialects.dialect import ReplyContext
-from pondero.dialects.kept_responses import Continuation, ItemRow, KeptAnswer
+from pondero.dialects.kept_responses import Continuation, ItemRow, KeptAnswer, NamedItems
 
 from .errors import reject
 from .parse import Context
 from .reply import Ending, answer, write_json
 from .signatures import ItemId, parse_id, stem_of, write_id
-from .stored_ids import END_MARKS, find_answer
+from .stored_ids import END_MARKS, read_answer
 
 ENDS = (*END_MARKS, b'"response.failed"')
 """In the event that ends a stream; a failed answer in the background is stored too."""
@@ -170,22 +170,31 @@ def _answer_id(stem: str) -> str:
     return f"resp_{stem}{stem}"
 
 
-def name_items(items: Sequence[bytes], seed: bytes) -> tuple[ItemRow, ...]:
+def name_items(items: Sequence[bytes], seed: bytes) -> NamedItems:
     """Return items with their ids; those without one get one."""
-    stem = stem_of(seed)
-    return tuple((_name(item, stem, place), item) for place, item in enumerate(items))
+    stem, rows, made = stem_of(seed), list[ItemRow](), list[str]()
+    for place, item in enumerate(items):
+        id, kind = _read_name(item)
+        if id is None:
+            id = _make_id(kind, stem, place)
+            made.append(id)
+        rows.append((id, item))
+    return NamedItems(tuple(rows), tuple(made))
 
 
-def _name(item: bytes, stem: str, place: int) -> str:
+def _read_name(item: bytes) -> tuple[str | None, str]:
+    """Return an item's id, None if it has none, and its type."""
     try:
         said = _ITEM.decode(item)
     except _ERRORS:
         said = _Item()
-    if isinstance(said.id, str) and said.id:
-        return said.id
-    kind = said.type if isinstance(said.type, str) else "message"
-    id = ItemId(stem, _OF_INPUT + place, None, stored=True)
-    return write_id(_PREFIXES.get(kind, "item"), id)
+    id, kind = said.id, said.type
+    named = id if isinstance(id, str) and id else None
+    return named, kind if isinstance(kind, str) else "message"
+
+
+def _make_id(kind: str, stem: str, place: int) -> str:
+    return write_id(_PREFIXES.get(kind, "item"), ItemId(stem, _OF_INPUT + place, None, stored=True))
 
 
 class _StreamEvent(Struct):
@@ -193,13 +202,6 @@ class _StreamEvent(Struct):
 
 
 _EVENT = get_decoder(_StreamEvent)
-
-
-class _Output(Struct):
-    output: list[Raw] = []
-
-
-_OUTPUT = get_decoder(_Output)
 
 
 def find_ended(event: bytes) -> KeptAnswer | None:
@@ -211,18 +213,22 @@ def find_ended(event: bytes) -> KeptAnswer | None:
 
 
 def find_kept(body: bytes) -> KeptAnswer | None:
-    """Return an answer with all of its items."""
-    found = find_answer(body, stream=False)
+    """Return an answer with all of its items; those without an id get one."""
+    found = read_answer(body, stream=False)
     if found is None or found.id is None:
         return None
-    output = tuple(map(bytes, _OUTPUT.decode(body).output))
+    seed = found.id.encode()
+    rows = [
+        (item.id or _make_id(item.type or "message", stem_of(seed), place), raw)
+        for place, (item, raw) in enumerate(found.items)
+    ]
     return KeptAnswer(
         id=found.id,
         body=body,
-        items=name_items(output, found.id.encode()),
+        items=tuple(rows),
         hidden=found.hidden,
-        input=found.input,
-        output=found.output,
+        input=found.usage.input_tokens,
+        output=found.usage.output_tokens,
     )
 
 

@@ -170,12 +170,6 @@ class _Item(Struct):
     container_id: str | None = None
     environment: _Environment | None = None
 
-    @property
-    def ids(self) -> tuple[str | None, ...]:
-        """Return all ids of an item."""
-        inside = self.environment.container_id if self.environment is not None else None
-        return self.id, self.container_id, inside
-
 
 class _Answer(Struct):
     id: str | None = None
@@ -190,18 +184,21 @@ _EVENT = get_decoder(_StreamEvent)
 _WHOLE = get_decoder(_Answer)
 
 
-def find_given(data: bytes, *, stream: bool) -> Iterator[str]:
-    """Yield the ids in an answer, or in one event of a stream; not those that it repeats."""
+def find_given(data: bytes, *, stream: bool) -> list[str]:
+    """Return the ids in an answer, or in one event of a stream; not those that it repeats."""
     try:
         answer = _EVENT.decode(data).response if stream else _WHOLE.decode(data)
-        made = list(_iter_made(msgspec.json.decode(data))) if _NAMES_FILE in data else []
+        found = list(_iter_made(msgspec.json.decode(data))) if _NAMES_FILE in data else []
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return
-    yield from made
+        return []
     if answer is None:
-        return
-    ids = (answer.id, *(id for item in answer.output for id in item.ids))
-    yield from (id for id in ids if id)
+        return found
+    ids = [answer.id]
+    for item in answer.output:
+        ids += (item.id, item.container_id)
+        if item.environment is not None:
+            ids.append(item.environment.container_id)
+    return found + [id for id in ids if id]
 
 
 def _iter_made(event: Json) -> Iterator[str]:
@@ -238,37 +235,61 @@ class _RawEvent(Struct):
     response: _RawAnswer | None = None
 
 
-class _ItemKind(Struct):
+class ItemKind(Struct):
+    """What an item is."""
+
     id: str | None = None
     type: str | None = None
 
 
 _RAW_EVENT = get_decoder(_RawEvent)
 _RAW_WHOLE = get_decoder(_RawAnswer)
-_ITEM = get_decoder(_ItemKind)
+_ITEM = get_decoder(ItemKind)
 # Items that show all that the model read or wrote (openai 3.49.0 types). Reasoning is hidden, and
 # part of the answer's output; results of searches and of code are no part of it.
-_SHOWN = {
+_SHOWN = (
     *("message", "function_call", "custom_tool_call", "computer_call", "local_shell_call"),
     *("shell_call", "apply_patch_call", "mcp_approval_request"),
-}
+)
+_HIDDEN: dict[str | None, int] = dict.fromkeys(_SHOWN, 0)
 
 
-def find_answer(data: bytes, *, stream: bool) -> GivenAnswer | None:
-    """Return an answer with its items, or that of the event that ends a stream."""
+class ReadAnswer(Struct, frozen=True):
+    """An answer: its id, its items with what each is, and what it reports to have used."""
+
+    id: str | None
+    items: list[tuple[ItemKind, bytes]]
+    usage: _Usage
+
+    @property
+    def hidden(self) -> dict[str, int | None]:
+        """Return the most tokens that each item does not show; None if unlimited."""
+        thought = self.usage.output_tokens
+        return {
+            item.id or "": thought if item.type == "reasoning" else _HIDDEN.get(item.type)
+            for item, _ in self.items
+        }
+
+
+def read_answer(data: bytes, *, stream: bool) -> ReadAnswer | None:
+    """Return the answer in a body, or in the event that ends a stream; None if it has none."""
     try:
         answer = _RAW_EVENT.decode(data).response if stream else _RAW_WHOLE.decode(data)
         items = [(_ITEM.decode(raw), bytes(raw)) for raw in (answer.output if answer else ())]
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
+    return None if answer is None else ReadAnswer(answer.id, items, answer.usage or _Usage())
+
+
+def find_answer(data: bytes, *, stream: bool) -> GivenAnswer | None:
+    """Return an answer with its items, or that of the event that ends a stream."""
+    answer = read_answer(data, stream=stream)
     if answer is None:
         return None
-    usage = answer.usage or _Usage()
-    hidden = {"reasoning": usage.output_tokens, **dict.fromkeys(_SHOWN, 0)}
     return GivenAnswer(
         id=answer.id,
-        items={each.id: raw for each, raw in items if each.id},
-        hidden={each.id or "": hidden.get(each.type or "") for each, _ in items},
-        input=usage.input_tokens,
-        output=usage.output_tokens,
+        items={each.id: raw for each, raw in answer.items if each.id},
+        hidden=answer.hidden,
+        input=answer.usage.input_tokens,
+        output=answer.usage.output_tokens,
     )
