@@ -4,7 +4,7 @@ A rate limit applies to every span of its length, a budget to calendar periods i
 billionths of a dollar.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from math import floor
@@ -153,6 +153,11 @@ def find_quotas(*holders: Holder | None) -> Sequence[Quota]:
         for each in limited
         for quota in _list_quotas(_name_holder(each), each.limit, each.budget)
     ]
+
+
+def counts_cost(quotas: Iterable[Quota]) -> bool:
+    """Return whether one of these quotas counts what requests cost."""
+    return any(quota.unit == "money" for quota in quotas)
 
 
 def _name_holder(holder: Holder) -> str:
