@@ -190,8 +190,11 @@ async def admit(gateway: GatewayContext, routed: RoutedRequest) -> tuple[RoutedR
     """
     if not routed.rules.quotas:
         return routed, Admission(gateway, routed.call.id, ())
-    plan = await plan_admission(routed)
-    return await continue_admission(gateway, plan, await reserve(gateway, plan))
+    plan, id = await plan_admission(routed), routed.call.id
+    full = await gateway.state.reserve(id, plan.uses)
+    if full is None:
+        return plan.need.routed, Admission(gateway, id, plan.uses, plan.need.prompts)
+    return await continue_admission(gateway, plan, full)
 
 
 async def reserve(

@@ -82,20 +82,21 @@ class LocalUsageCounter:
     ) -> QuotaShortfall | None:
         """Reserve all of these, or none."""
         del unread  # this process has all answers
-        now = self._clock()
-        counted: list[tuple[str, int, _Slots]] = []
+        known, now = self._slots, self._clock()
         full: list[QuotaShortfall] = []
         for use in uses:
             quota, amount = use.bound, use.amount
-            slots = self._find_slots(quota, now)
+            slots = known.get(quota.name)
+            if slots is None or not slots.begins <= now < slots.turns:
+                slots = self._find_slots(quota, now)
             if amount and slots.total + amount > quota.most:
                 full.append(_describe_shortfall(use, slots, now))
-            counted.append((quota.name, amount, slots))
         if full:
             return max(full, key=lambda each: each.wait)
-        self._reserved[id] = {
-            name: (slots.add_now(amount), amount) for name, amount, slots in counted
-        }
+        reserved = self._reserved[id] = {}
+        for use in uses:
+            name, amount = use.bound.name, use.amount
+            reserved[name] = (known[name].add_now(amount), amount)
         return None
 
     def find_reserved(self, id: str) -> Mapping[str, int]:
@@ -107,10 +108,12 @@ class LocalUsageCounter:
         reserved = self._reserved.pop(id, None)
         if reserved is None:
             return
-        now = self._clock()
+        known, now = self._slots, self._clock()
         for each in uses:
             quota, amount = each.bound, each.amount
-            slots = self._find_slots(quota, now)
+            slots = known.get(quota.name)
+            if slots is None or not slots.begins <= now < slots.turns:
+                slots = self._find_slots(quota, now)
             slot, before = reserved.get(quota.name) or (slots.slot, 0)
             if amount == before:
                 continue
