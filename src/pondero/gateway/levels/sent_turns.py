@@ -171,7 +171,7 @@ def _begin_digest(owner: str) -> blake2b:
 
 
 def _add_turn(digest: blake2b, turn: bytes) -> str:
-    """Return the key of a conversation that goes on with a turn, which is without breakpoints."""
+    """Return the key of a conversation that continues with a turn, which is without breakpoints."""
     same = _ONE_TEXT.sub(rb"\1\2", turn)
     digest.update(b"%d:%b" % (len(same), same))
     return f"level:{digest.hexdigest()}"

@@ -98,7 +98,7 @@ def make_id(now: float) -> str:
     If the clock is set back, the time of the latest id is used.
     """
     _latest[0] = max(_latest[0], int(now * 1000))
-    # Ids are no secrets. Python seeds a forked worker anew, so that no two draw the same.
+    # Ids are no secrets. Python seeds a forked worker again, so that no two draw the same.
     return f"{_latest[0]:012x}{getrandbits(48):012x}"
 
 
