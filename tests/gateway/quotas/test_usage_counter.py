@@ -57,6 +57,57 @@ def test_a_budget_turns_where_the_calendar_does(now):
         )
 
 
+every_quota = [limit(10**9, per) for per in LENGTHS] + [
+    budget(10**9, per) for per in ("hour", "day", "week", "month")
+]
+
+
+@given(st.sampled_from(every_quota), st.integers(0, 4 * 10**12), st.floats(0, 1))
+def test_a_window_is_that_of_every_moment_until_it_turns(quota, now, share):
+    span = find_window(quota, now)
+    assert span.begins <= now < span.turns
+    moment = span.begins + int((span.turns - 1 - span.begins) * share)
+    again = find_window(quota, moment)
+    assert (again.since, again.slot, again.last) == (span.since, span.slot, span.last)
+    assert find_window(quota, span.turns).slot != span.slot
+    assert find_window(quota, span.begins - 1).slot != span.slot
+
+
+def _sum_anew(counter: LocalUsageCounter, quota: Quota, now: int) -> int:
+    span, slots = find_window(quota, now), counter._slots.get(quota.name)
+    counts = {} if slots is None else slots.counts
+    return sum(count for slot, count in counts.items() if span.since <= slot <= span.last)
+
+
+jumps = st.one_of(
+    st.integers(0, 3_000),
+    st.integers(-100_000, 100_000),
+    st.sampled_from([-3_600_000, 3_600_000, 86_400_000, -86_400_000, 40 * 86_400_000]),
+)
+uses = st.tuples(jumps, st.integers(0, 50), st.integers(0, 3), st.integers(0, 50))
+
+
+@given(st.sampled_from(every_quota), st.lists(uses, max_size=150))
+@example(limit(10**9, "second"), [(20, 1, number % 4, 2) for number in range(150)])
+@example(limit(10**9, "second"), [(-20, 1, number % 4, 2) for number in range(150)])
+def test_the_sum_that_is_kept_is_the_sum_of_the_slots(quota, moves):
+    """Whatever the clock does, and however late a reservation is settled."""
+
+    async def run() -> None:
+        clock = Clock()
+        counter, open_ids = LocalUsageCounter(clock), list[str]()
+        for number, (later, amount, settled, took) in enumerate(moves):
+            clock.now = max(0, clock.now + later)
+            assert await counter.reserve(str(number), [QuotaUse(quota, amount)]) is None
+            open_ids.append(str(number))
+            for id in open_ids[:settled]:
+                counter.settle(id, [QuotaUse(quota, took)])
+            del open_ids[:settled]
+            assert counter.recent_use([quota]) == [_sum_anew(counter, quota, clock.now)]
+
+    asyncio.run(run())
+
+
 takes = st.lists(st.tuples(st.integers(0, 40_000), st.integers(1, 9)), max_size=60)
 
 

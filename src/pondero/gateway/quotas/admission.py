@@ -7,6 +7,7 @@ does; without room for a useful answer the request is rejected. A rejected reque
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import repeat
 from math import ceil
 
 from msgspec import Struct
@@ -28,6 +29,7 @@ from ..levels.level_plan import plan_attempt
 from ..requests.long_bodies import LONG, give_way
 from ..requests.routed_request import UNKNOWN_OUTPUT, RoutedRequest, find_usual_limit
 from ..server.context import GatewayContext
+from .framed_bound import find_frame_needs
 from .hosted_tools import AddedTokens, describe_tools, find_added, iter_limited
 from .output_bound import (
     OutputBound,
@@ -37,9 +39,9 @@ from .output_bound import (
     find_output_bound,
 )
 from .prompt_bound import describe_unseen, find_prompt_bound
-from .quota import BILLION, Quota, QuotaUse, Unit, find_window, format_spend
+from .quota import BILLION, Quota, QuotaUse, Unit, counts_cost, find_window, format_spend
 from .usage_counter import QuotaShortfall, UnreadAnswers
-from .usage_meter import Figures, MeasuredPrompt
+from .usage_meter import Figures, MeasuredPrompts
 
 USEFUL_ANSWER = 1_024
 """Tokens beyond the least thinking: if a budget has room for fewer, the request is rejected."""
@@ -56,6 +58,8 @@ _WORDS: Mapping[Unit, str] = {
 
 Amounts = Mapping[Unit, int]
 _NOTHING: Amounts = {"requests": 0, "tokens": 0, "thinking_tokens": 0, "money": 0}
+_ONE_REQUEST: Amounts = {**_NOTHING, "requests": 1}
+_NO_PROMPTS = MeasuredPrompts()
 
 
 class Admission:
@@ -66,9 +70,9 @@ class Admission:
         gateway: GatewayContext,
         id: str,
         uses: Sequence[QuotaUse],
-        prompts: Mapping[ModelEntry, MeasuredPrompt] | None = None,
+        prompts: MeasuredPrompts = _NO_PROMPTS,
     ) -> None:
-        self.prompts: Mapping[ModelEntry, MeasuredPrompt] = prompts or {}
+        self.prompts: MeasuredPrompts = prompts
         """The prompt as it was measured for each model, if a quota depends on it."""
         self._gateway = gateway
         self._id = id
@@ -104,29 +108,22 @@ class Admission:
         if not self._uses:
             return
         took = figures.amounts()
-        quotas = [each.bound for each in self._uses]
         settle = self._gateway.state.settle
-        settle(self._id, [QuotaUse(quota, took[quota.unit]) for quota in quotas])
+        settle(self._id, [QuotaUse(each.bound, took[each.bound.unit]) for each in self._uses])
         for id in self._more:
-            settle(id, [QuotaUse(quota, 0) for quota in quotas if quota.unit != "requests"])
+            uses = [replace(each, amount=0) for each in self._uses if each.bound.unit != "requests"]
+            settle(id, uses)
 
 
 class _Need(Struct, frozen=True):
     """What a request needs: the most it can use, with this output limit.
 
-    ``prompts`` is the most of its prompt for each model, found once: media take time. ``added``:
-    what the tools of each model's service add to it, with this request.
+    ``prompts``: found once, since media take time; empty if no quota depends on them.
     """
 
     routed: RoutedRequest
     amounts: Amounts
-    prompts: tuple[int, ...] = ()
-    added: tuple[Sequence[AddedTokens], ...] = ()
-
-    def find_prompts(self) -> dict[ModelEntry, MeasuredPrompt]:
-        """Return its prompt by model; nothing if no quota depends on it."""
-        measured = map(MeasuredPrompt, self.prompts, self.added)
-        return dict(zip(self.routed.resolved.entries, measured, strict=False))
+    prompts: MeasuredPrompts = _NO_PROMPTS
 
 
 class AdmissionPlan(Struct, frozen=True):
@@ -150,28 +147,40 @@ async def plan_admission(routed: RoutedRequest) -> AdmissionPlan:
     quotas = routed.rules.quotas
     if not quotas:
         return AdmissionPlan(_Need(routed, _NOTHING), ())
-    units = {bound.unit for bound in quotas}
-    if units <= {"requests"}:
-        need = _Need(routed, {**_NOTHING, "requests": 1})
+    if not routed.rules.counts:
+        need = _Need(routed, _ONE_REQUEST)
     else:
-        if (field := find_background(routed)) is not None:
-            message = (
-                f"{field}: an answer in the background cannot be counted, and this key, its "
-                f"group or this route has a budget or a token limit; ask without {field}"
-            )
-            raise BadParameter(message)
-        is_long = len(routed.call.http.body) > LONG
-        if is_long:
-            await give_way()
-        prompts = tuple([find_prompt_bound(routed, entry) for entry in routed.resolved.entries])
-        if is_long:
-            await give_way()
-        need = _find_need(_bound_output(routed), units, prompts)
-    return AdmissionPlan(need, _list_uses(need, quotas))
+        bounded = _bound_output(routed)
+        need = _find_framed_need(bounded) or await _measure_need(bounded)
+    return AdmissionPlan(need, list_uses(quotas, need.amounts))
 
 
-def _list_uses(need: _Need, quotas: Iterable[Quota]) -> list[QuotaUse]:
-    return [make_use(quota, need.amounts[quota.unit]) for quota in quotas]
+async def _measure_need(routed: RoutedRequest) -> _Need:
+    """Return the most a request can use; raises as ``plan_admission`` does."""
+    if (field := find_background(routed)) is not None:
+        message = (
+            f"{field}: an answer in the background cannot be counted, and this key, its "
+            f"group or this route has a budget or a token limit; ask without {field}"
+        )
+        raise BadParameter(message)
+    is_long = len(routed.call.http.body) > LONG
+    if is_long:
+        await give_way()
+    prompts = tuple([find_prompt_bound(routed, entry) for entry in routed.resolved.entries])
+    if is_long:
+        await give_way()
+    return _find_need(routed, prompts)
+
+
+def list_uses(quotas: Iterable[Quota], amounts: Amounts) -> list[QuotaUse]:
+    """Return what a request reserves of each quota."""
+    # A request that may take more than a limit has in all goes alone; a budget is never overdrawn.
+    return [
+        QuotaUse(
+            quota, min(amounts[quota.unit], quota.most) if quota.rolling else amounts[quota.unit]
+        )
+        for quota in quotas
+    ]
 
 
 async def admit(gateway: GatewayContext, routed: RoutedRequest) -> tuple[RoutedRequest, Admission]:
@@ -181,8 +190,11 @@ async def admit(gateway: GatewayContext, routed: RoutedRequest) -> tuple[RoutedR
     """
     if not routed.rules.quotas:
         return routed, Admission(gateway, routed.call.id, ())
-    plan = await plan_admission(routed)
-    return await continue_admission(gateway, plan, await reserve(gateway, plan))
+    plan, id = await plan_admission(routed), routed.call.id
+    full = await gateway.state.reserve(id, plan.uses)
+    if full is None:
+        return plan.need.routed, Admission(gateway, id, plan.uses, plan.need.prompts)
+    return await continue_admission(gateway, plan, full)
 
 
 async def reserve(
@@ -210,7 +222,7 @@ async def continue_admission(
     id: str | None = None,
 ) -> tuple[RoutedRequest, Admission]:
     """Admit a request, after the answer to its first reservation."""
-    need, uses, quotas = plan.need, plan.uses, [each.bound for each in plan.uses]
+    need, uses = plan.need, plan.uses
     name = id or need.routed.call.id
     tries = 1
     while full is not None:
@@ -218,11 +230,12 @@ async def continue_admission(
             if not full.bound.rolling:
                 gateway.spent[full.bound.name] = gateway.now()
             raise make_quota_error(full, gateway.now())
+        quotas = need.routed.rules.quotas
         need = await _lower_need(gateway, need, quotas)
-        uses = _list_uses(need, quotas)
+        uses = list_uses(quotas, need.amounts)
         full = await gateway.state.reserve(name, uses)
         tries += 1
-    return need.routed, Admission(gateway, name, uses, need.find_prompts())
+    return need.routed, Admission(gateway, name, uses, need.prompts)
 
 
 async def admit_restored(
@@ -239,7 +252,7 @@ async def admit_restored(
         for each in plan.uses
         if each.amount > reserved.get(each.bound.name, 0)
     ]
-    admission = Admission(gateway, id, plan.uses, plan.need.find_prompts())
+    admission = Admission(gateway, id, plan.uses, plan.need.prompts)
     if not missing or await admission.add(missing):
         return plan.routed, admission
     admission.release()
@@ -256,12 +269,6 @@ def _find_rates(plan: AdmissionPlan) -> dict[Unit, float]:
     return {"tokens": TOKENS_PER_BYTE, "money": TOKENS_PER_BYTE * price}
 
 
-def make_use(bound: Quota, amount: int) -> QuotaUse:
-    """Return what a request reserves of a quota."""
-    # A request that may take more than a limit has in all goes alone; a budget is never overdrawn.
-    return QuotaUse(bound, min(amount, bound.most) if bound.rolling else amount)
-
-
 def _bound_output(routed: RoutedRequest) -> RoutedRequest:
     """Return a request whose output limit is certain: its own, the models', or one that we set."""
     asked = routed.request.max_tokens
@@ -275,13 +282,16 @@ def _bound_output(routed: RoutedRequest) -> RoutedRequest:
 
 
 def _limit_output(routed: RoutedRequest, limit: int) -> RoutedRequest:
-    request = replace(routed.request, max_tokens=limit)
+    request = routed.request
+    if request.max_tokens != limit:
+        request = replace(request, max_tokens=limit)
     return replace(routed, request=request, output_limit=limit)
 
 
-def _find_need(routed: RoutedRequest, units: Iterable[Unit], prompts: tuple[int, ...]) -> _Need:
+def _find_need(routed: RoutedRequest, prompts: tuple[int, ...]) -> _Need:
     """Return the most a request can use of each unit, whichever of its models answers."""
     tokens = thinking = cost = 0
+    is_priced = counts_cost(routed.rules.quotas)
     added: list[Sequence[AddedTokens]] = []
     for entry, prompt in zip(routed.resolved.entries, prompts, strict=True):
         bound = _find_bound(routed, entry)
@@ -289,7 +299,7 @@ def _find_need(routed: RoutedRequest, units: Iterable[Unit], prompts: tuple[int,
         calls = [AddedTokens(entry, prompt, bound.output), *added[-1]]
         tokens = max(tokens, sum(each.input + each.output for each in calls))
         thinking = max(thinking, bound.thinking)
-        if "money" in units:
+        if is_priced:
             cost = max(cost, _price_calls(calls))
     amounts: Amounts = {
         "requests": 1,
@@ -297,7 +307,26 @@ def _find_need(routed: RoutedRequest, units: Iterable[Unit], prompts: tuple[int,
         "thinking_tokens": thinking,
         "money": cost,
     }
-    return _Need(routed, amounts, prompts, tuple(added))
+    entries = routed.resolved.entries
+    return _Need(routed, amounts, MeasuredPrompts(entries, prompts, tuple(added)))
+
+
+def _find_framed_need(routed: RoutedRequest) -> _Need | None:
+    """Return the same for a question in a known frame; None if more than its text decides it."""
+    frame = find_frame_needs(routed)
+    if frame is None:
+        return None
+    entries, prompt, cost = routed.resolved.entries, frame.find_prompt(routed.request.messages), 0
+    if frame.is_priced:
+        cost = max(map(_price_in_billionths, entries, repeat(prompt), frame.outputs))
+    amounts: Amounts = {
+        "requests": 1,
+        "tokens": prompt + frame.most,
+        "thinking_tokens": frame.thinking,
+        "money": cost,
+    }
+    prompts = MeasuredPrompts(entries, (prompt,) * len(entries), ((),) * len(entries))
+    return _Need(routed, amounts, prompts)
 
 
 def _find_plan(routed: RoutedRequest, entry: ModelEntry) -> Plan | None:
@@ -321,10 +350,9 @@ async def _lower_need(gateway: GatewayContext, need: _Need, quotas: Sequence[Quo
     budgets = [quota for quota in quotas if not quota.rolling]
     taken = await gateway.state.current_use(budgets)
     rooms = [(quota, quota.most - used) for quota, used in zip(budgets, taken, strict=True)]
-    units = {quota.unit for quota in quotas}
 
     def with_limit(routed: RoutedRequest, limit: int) -> _Need:
-        return _find_need(_limit_output(routed, limit), units, need.prompts)
+        return _find_need(_limit_output(routed, limit), need.prompts.tokens)
 
     def fits(tried: _Need) -> bool:
         return all(tried.amounts[quota.unit] <= room for quota, room in rooms)
@@ -365,7 +393,7 @@ def _reject_short(gateway: GatewayContext, need: _Need, quota: Quota, room: int)
 
 def _find_prompt_amount(need: _Need, unit: Unit) -> int:
     """Return the most that the prompt takes, without any answer to it."""
-    prompts = list(zip(need.routed.resolved.entries, need.prompts, strict=True))
+    prompts = list(zip(need.prompts.entries, need.prompts.tokens, strict=True))
     if unit == "money":
         return max(_price_in_billionths(entry, prompt, 0) for entry, prompt in prompts)
     return max(prompt for _, prompt in prompts) if unit == "tokens" else 0

@@ -18,7 +18,7 @@ from ...errors import PermissionDenied
 from ...store import price_usage
 from ..requests.routed_request import UNKNOWN_OUTPUT
 from ..server.context import GatewayContext
-from .admission import Admission, make_quota_error, make_use
+from .admission import Admission, list_uses, make_quota_error
 from .quota import BILLION, Quota, QuotaUse, Unit
 from .usage_meter import Figures, UsageMeter
 
@@ -130,7 +130,7 @@ async def admit_endpoint(
     if not quotas:
         return Admission(gateway, id, ())
     amounts = _find_amounts(endpoint, call, {quota.unit for quota in quotas})
-    uses = [make_use(quota, amounts[quota.unit]) for quota in quotas]
+    uses = list_uses(quotas, amounts)
     full = await gateway.state.reserve(id, uses)
     if full is not None:
         raise make_quota_error(full, gateway.now(), "send less at once")

@@ -1,17 +1,21 @@
 """The most that a question in a known frame may take: only the length of its text is new."""
 
+from collections.abc import Sequence
 from functools import partial
 
 from msgspec import Struct
 
-from ...canon import Usage
+from ...canon import Message, Usage
 from ...catalog import ModelEntry
+from ...errors import UsageError
 from ...exchange import TextSize, sum_most
 from ...thinking import Plan
-from ..requests.routed_request import RoutedRequest
+from ..levels.level_plan import plan_attempt
+from ..requests.routed_request import RoutedRequest, list_decided
 from .hosted_tools import adds_nothing
-from .output_bound import OutputBound, find_output_bound
+from .output_bound import OutputBound, find_background, find_output_bound
 from .prompt_bound import find_frame, is_short_text
+from .quota import counts_cost
 
 
 class _FrameBound(Struct, frozen=True):
@@ -43,3 +47,54 @@ def _find_bound(routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> _FrameB
     if text is None or not adds_nothing(routed, entry):
         return None
     return _FrameBound(text, find_output_bound(routed, entry, plan))
+
+
+class FrameNeeds(Struct, frozen=True):
+    """What a question needs besides its text.
+
+    ``outputs``: the most that each model may write, ``thinking``: of thinking any of them.
+    ``is_priced``: a quota counts what it costs.
+    """
+
+    text: TextSize
+    outputs: tuple[int, ...]
+    most: int
+    thinking: int
+    is_priced: bool
+
+    def find_prompt(self, question: Sequence[Message]) -> int:
+        """Return the most tokens of the prompt with a question."""
+        return sum_most(self.text.add(question))
+
+
+def find_frame_needs(routed: RoutedRequest) -> FrameNeeds | None:
+    """Return what a request needs besides its text; None if more than the text decides it."""
+    if routed.framed is None or not is_short_text(routed):
+        return None
+    return routed.framed.frame.find_fact("need", list_decided(routed), partial(_find_need, routed))
+
+
+def _find_need(routed: RoutedRequest) -> FrameNeeds | None:
+    if _may_be_auto(routed) or find_background(routed) is not None:
+        return None
+    bounds: list[_FrameBound] = []
+    for entry in routed.resolved.entries:
+        try:
+            bound = _find_bound(routed, entry, plan_attempt(routed, entry)[1])
+        except UsageError:  # the attempt will report it
+            return None
+        if bound is None:
+            return None
+        bounds.append(bound)
+    outputs = tuple(bound.answer.output for bound in bounds)
+    thinking = max(bound.answer.thinking for bound in bounds)
+    is_priced = counts_cost(routed.rules.quotas)
+    return FrameNeeds(bounds[0].text, outputs, max(outputs), thinking, is_priced)
+
+
+def _may_be_auto(routed: RoutedRequest) -> bool:
+    """Return whether a calibration may decide the level: it may change at any time."""
+    rule = routed.purpose.rule
+    rules = routed.rules.levels if rule is None else (*routed.rules.levels, rule.thinking)
+    words = [word for each in rules for word in (each.default, each.force) if word is not None]
+    return routed.requested_level.intent.kind == "auto" or any("auto" in w.lower() for w in words)

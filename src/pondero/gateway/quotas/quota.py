@@ -4,7 +4,7 @@ A rate limit applies to every span of its length, a budget to calendar periods i
 billionths of a dollar.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from math import floor
@@ -68,14 +68,17 @@ class QuotaUse(Struct, frozen=True):
 class Window(Struct, frozen=True):
     """The slots that count at a moment: from ``since`` to ``last``; new use goes into ``slot``.
 
-    ``ends`` returns when a slot stops counting. Times are milliseconds since 1970. A slot in the
-    future is one that the clock has left behind by jumping back. It counts in a rolling window, for
-    at most one length of it, so that a jump neither frees a limit nor locks a client out for ever.
+    It is the window of all moments from ``begins`` until ``turns``. ``ends`` returns when a slot
+    stops counting. Times are milliseconds since 1970. A slot in the future is one that the clock
+    has left behind by jumping back. It counts in a rolling window, for at most one length of it, so
+    that a jump neither frees a limit nor locks a client out for ever.
     """
 
     since: int
     slot: int
     last: int
+    begins: int
+    turns: int
     ends: Callable[[int], int]
 
 
@@ -89,14 +92,19 @@ def find_window(quota: Quota, now: int) -> Window:
 @lru_cache(maxsize=64)
 def _find_rolling(per: str, slot: int) -> Window:
     width = _LENGTHS[per] // SLOTS
-    return Window(slot - SLOTS, slot, slot + SLOTS, lambda each: (each + SLOTS + 1) * width)
+    begins = slot * width
+
+    def end(each: int) -> int:
+        return (each + SLOTS + 1) * width
+
+    return Window(slot - SLOTS, slot, slot + SLOTS, begins, begins + width, end)
 
 
 @lru_cache(maxsize=64)
 def _find_period(per: str, hour: int) -> Window:
     """Return the calendar period of an hour since 1970: all of them begin and end with one."""
     start, end = _CALENDAR[per](hour * _HOUR)
-    return Window(start, start, start, lambda _: end)
+    return Window(start, start, start, start, end, lambda _: end)
 
 
 def _hour(now: int) -> tuple[int, int]:
@@ -145,6 +153,11 @@ def find_quotas(*holders: Holder | None) -> Sequence[Quota]:
         for each in limited
         for quota in _list_quotas(_name_holder(each), each.limit, each.budget)
     ]
+
+
+def counts_cost(quotas: Iterable[Quota]) -> bool:
+    """Return whether one of these quotas counts what requests cost."""
+    return any(quota.unit == "money" for quota in quotas)
 
 
 def _name_holder(holder: Holder) -> str:

@@ -1,7 +1,6 @@
 """Counts use: the most is reserved before, so parallel requests cannot exceed a quota together."""
 
 import time
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
@@ -75,7 +74,7 @@ class LocalUsageCounter:
 
     def __init__(self, clock: Callable[[], int] = now_ms) -> None:
         self._clock = clock
-        self._slots: defaultdict[str, _Slots] = defaultdict(_Slots)  # by the name of the counter
+        self._slots: dict[str, _Slots] = {}  # by the name of the counter
         self._reserved: dict[str, dict[str, tuple[int, int]]] = {}  # by request and bound
 
     async def reserve(
@@ -83,21 +82,21 @@ class LocalUsageCounter:
     ) -> QuotaShortfall | None:
         """Reserve all of these, or none."""
         del unread  # this process has all answers
-        now = self._clock()
-        counted: list[tuple[str, Window, _Slots]] = []
+        known, now = self._slots, self._clock()
         full: list[QuotaShortfall] = []
         for use in uses:
-            name, span = use.bound.name, find_window(use.bound, now)
-            slots = self._slots[name]
-            if use.amount and slots.sum_up(span) + use.amount > use.bound.most:
-                full.append(_describe_shortfall(use, slots, span, now))
-            counted.append((name, span, slots))
+            quota, amount = use.bound, use.amount
+            slots = known.get(quota.name)
+            if slots is None or not slots.begins <= now < slots.turns:
+                slots = self._find_slots(quota, now)
+            if amount and slots.total + amount > quota.most:
+                full.append(_describe_shortfall(use, slots, now))
         if full:
             return max(full, key=lambda each: each.wait)
         reserved = self._reserved[id] = {}
-        for use, (name, span, slots) in zip(uses, counted, strict=True):
-            slots.add(span, span.slot, use.amount)
-            reserved[name] = (span.slot, use.amount)
+        for use in uses:
+            name, amount = use.bound.name, use.amount
+            reserved[name] = (known[name].add_now(amount), amount)
         return None
 
     def find_reserved(self, id: str) -> Mapping[str, int]:
@@ -109,20 +108,24 @@ class LocalUsageCounter:
         reserved = self._reserved.pop(id, None)
         if reserved is None:
             return
-        now = self._clock()
+        known, now = self._slots, self._clock()
         for each in uses:
-            name, span = each.bound.name, find_window(each.bound, now)
-            slot, before = reserved.get(name, (span.slot, 0))
-            if each.amount == before:
+            quota, amount = each.bound, each.amount
+            slots = known.get(quota.name)
+            if slots is None or not slots.begins <= now < slots.turns:
+                slots = self._find_slots(quota, now)
+            slot, before = reserved.get(quota.name) or (slots.slot, 0)
+            if amount == before:
                 continue
-            slots = self._slots[name]
-            if span.since <= slot <= span.last or slots.has(slot):
-                slots.add(span, slot, each.amount - before)
+            if slot == slots.slot:
+                slots.add_now(amount - before)
+            elif slots.has(slot):
+                slots.add(slot, amount - before)
 
     def add_earlier(self, quota: Quota, at: int, amount: int) -> None:
         """Count what another process used at a moment, in milliseconds since 1970."""
-        span = find_window(quota, self._clock())
-        self._slots[quota.name].add(span, find_window(quota, at).slot, amount)
+        slots = self._find_slots(quota, self._clock())
+        slots.add(find_window(quota, at).slot, amount)
 
     async def current_use(self, quotas: Sequence[Quota]) -> list[int]:
         """Return the current use of each quota."""
@@ -131,7 +134,16 @@ class LocalUsageCounter:
     def recent_use(self, quotas: Sequence[Quota]) -> list[int]:
         """Return the same: this process has seen all of it."""
         now = self._clock()
-        return [self._slots[each.name].sum_up(find_window(each, now)) for each in quotas]
+        return [self._find_slots(each, now).total for each in quotas]
+
+    def _find_slots(self, quota: Quota, now: int) -> "_Slots":
+        """Return the counts of a quota, with the sum of those that count now."""
+        slots = self._slots.get(quota.name)
+        if slots is None:
+            slots = self._slots[quota.name] = _Slots(find_window(quota, now))
+        elif not slots.begins <= now < slots.turns:
+            slots.move_to(find_window(quota, now))
+        return slots
 
     async def wait_until_counted(self) -> None:
         """Return at once: use is counted immediately."""
@@ -141,56 +153,61 @@ class LocalUsageCounter:
 
 
 class _Slots:
-    """The counts of one quota by slot; the sum of a window is kept until the window moves on."""
+    """The counts of one quota by slot; ``total``: the sum of those that count in its ``span``.
 
-    __slots__ = ("_span", "_total", "counts")
+    ``begins``, ``turns`` and ``slot`` are those of the span.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("begins", "counts", "slot", "span", "total", "turns")
+
+    def __init__(self, span: Window) -> None:
         self.counts: dict[int, int] = {}
-        self._span: Window | None = None  # that ``_total`` is of
-        self._total = 0
+        self.move_to(span)
+
+    def move_to(self, span: Window) -> None:
+        """Sum up the slots that count in another window."""
+        self.span, self.slot = span, span.slot
+        self.begins, self.turns = span.begins, span.turns
+        self.total = sum(self.find_current().values())
 
     def has(self, slot: int) -> bool:
-        """Return whether something was counted in a slot that is not forgotten."""
-        return slot in self.counts
+        """Return whether a slot counts, or something was counted in it that is not forgotten."""
+        return self.span.since <= slot <= self.span.last or slot in self.counts
 
-    def set(self, slot: int, count: int) -> None:
-        """Set what is counted in a slot."""
-        self.counts[slot] = count
-        self._span = None
-
-    def find_current(self, span: Window) -> dict[int, int]:
+    def find_current(self) -> dict[int, int]:
         """Return the slots that count."""
-        since, last = span.since, span.last
+        since, last = self.span.since, self.span.last
         return {slot: count for slot, count in self.counts.items() if since <= slot <= last}
 
-    def sum_up(self, span: Window) -> int:
-        """Return the sum of the slots that count."""
-        if span is not self._span:
-            self._total, self._span = sum(self.find_current(span).values()), span
-        return self._total
-
-    def add(self, span: Window, slot: int, amount: int) -> None:
-        """Count an amount; the slot that is furthest from now is forgotten if there are many."""
-        counts = self.counts
-        counts[slot] = counts.get(slot, 0) + amount
-        if span is self._span and span.since <= slot <= span.last:
-            self._total += amount
+    def add_now(self, amount: int) -> int:
+        """Count an amount in the slot of this moment, which is returned."""
+        counts, slot = self.counts, self.slot
+        if slot in counts:  # else there may be too many
+            counts[slot] += amount
+            self.total += amount
         else:
-            self._span = None
+            self.add(slot, amount)
+        return slot
+
+    def add(self, slot: int, amount: int) -> None:
+        """Count an amount; the slot that is furthest from now is forgotten if there are many."""
+        counts, span = self.counts, self.span
+        counts[slot] = counts.get(slot, 0) + amount
+        if span.since <= slot <= span.last:
+            self.total += amount
         if len(counts) > _KEPT:
             del counts[max(counts, key=lambda each: abs(each - span.slot))]
-            self._span = None
+            self.total = sum(self.find_current().values())
 
 
-def _describe_shortfall(use: QuotaUse, slots: _Slots, span: Window, now: int) -> QuotaShortfall:
+def _describe_shortfall(use: QuotaUse, slots: _Slots, now: int) -> QuotaShortfall:
     """Return a quota that has no room for a use, and when it will have."""
-    taken, current = slots.sum_up(span), slots.find_current(span)
-    over = taken + use.amount - use.bound.most
+    span, current = slots.span, slots.find_current()
+    over = slots.total + use.amount - use.bound.most
     until = span.ends(span.slot)
     for slot in sorted(current):
         over -= current[slot]
         if over <= 0:
             until = span.ends(slot)
             break
-    return QuotaShortfall(use.bound, taken, use.amount, (until - now) / 1000)
+    return QuotaShortfall(use.bound, slots.total, use.amount, (until - now) / 1000)

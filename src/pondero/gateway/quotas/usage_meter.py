@@ -5,7 +5,7 @@ report all tokens (a client left, a connection broke), the most that it may have
 and the figures are ``estimated``: they are never less than what was served.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from math import ceil
 
@@ -49,6 +49,21 @@ class MeasuredPrompt(Struct, frozen=True):
     added: Sequence[AddedTokens]
 
 
+class MeasuredPrompts(Struct, frozen=True):
+    """The prompt of a request as it was measured for each of its models."""
+
+    entries: tuple[ModelEntry, ...] = ()
+    tokens: tuple[int, ...] = ()
+    added: tuple[Sequence[AddedTokens], ...] = ()
+
+    def get(self, entry: ModelEntry) -> MeasuredPrompt | None:
+        """Return the prompt for a model; None if it was not measured."""
+        if entry not in self.entries:
+            return None
+        at = self.entries.index(entry)
+        return MeasuredPrompt(self.tokens[at], self.added[at])
+
+
 class Figures(Struct, frozen=True, kw_only=True):
     """What a request took: the same numbers for its record and its quotas.
 
@@ -71,6 +86,7 @@ class Figures(Struct, frozen=True, kw_only=True):
 
 
 _NO_FIGURES = Figures()
+_NO_PROMPTS = MeasuredPrompts()
 _NO_USAGE = Usage()
 
 
@@ -212,14 +228,14 @@ class UsageMeter:
         self.begun: Callable[[], None] | None = None
         self.calls: list[ServiceCall] = []
         self.extend: Callable[[], Awaitable[None]] | None = None
-        self.prompts: Mapping[ModelEntry, MeasuredPrompt] = {}
+        self.prompts: MeasuredPrompts = _NO_PROMPTS
         """The prompt as it was measured for each model, if a quota depends on it."""
 
     async def begin(self, routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> ServiceCall:
         """Begin a call; raises QuotaSpent if earlier ones have used up what was reserved."""
         if self.calls and self.extend is not None and not all(call.is_free for call in self.calls):
             await self.extend()
-        call = ServiceCall(routed, entry, plan, self.prompts.get(entry) if self.prompts else None)
+        call = ServiceCall(routed, entry, plan, self.prompts.get(entry))
         self.calls.append(call)
         if self.begun is not None:
             self.begun()

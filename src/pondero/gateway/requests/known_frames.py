@@ -7,7 +7,7 @@ whole request is tried with another text before it is relied on.
 
 import re
 from collections.abc import Callable
-from operator import attrgetter, is_
+from operator import is_
 from time import time
 from typing import TypeVar, cast
 
@@ -28,7 +28,7 @@ from ..signatures.envelope import contains_envelope
 from .attempt import Attempt
 from .framed_names import FramedNames, frame_names
 from .kept_items import StoredContent
-from .routed_request import ClientRequest, RoutedRequest, resolve_names
+from .routed_request import ClientRequest, RoutedRequest, list_decided, resolve_names
 from .split_body import SHORT_BODY
 
 Fact = TypeVar("Fact")
@@ -37,11 +37,6 @@ Fact = TypeVar("Fact")
 _PLAIN = re.compile(rb'[^"\\\x00-\x1f]+')
 _TRIED = "Why is the sky blue at 4 o\u2019clock, and not green?"
 _ATTEMPTS = 8  # of one frame: its models, and what quotas leave of them
-
-# What a request to a model depends on, besides the question.
-_OF_QUESTION = ("call", "stored", "parsed", "request", "envelopes", "framed")
-_get_rest = attrgetter(*(n for n in RoutedRequest.__struct_fields__ if n not in _OF_QUESTION))
-_get_fields = attrgetter(*(n for n in Request.__struct_fields__ if n != "messages"))
 
 
 class KnownFrame(Struct, eq=False):
@@ -282,8 +277,7 @@ def _list_needs(
         find_emulator(gateway.transport, entry.provider, address[0]),
         gateway.refusals,
         routed.parsed.context,
-        _get_fields(routed.request),
-        _get_rest(routed),
+        *list_decided(routed),
     )
 
 

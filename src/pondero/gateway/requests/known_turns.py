@@ -163,8 +163,9 @@ def _remember(
     ends = _find_ends(new, messages[before:], form)[-_KEPT:]
     kept: list[KnownConversation] = []
     text, done = known.read.turns, 0
+    searched = (sent.new_turns, sent.rest) if known.count == sent.begun.count else ()
     for turns, count in ends:
-        text, done = text.extend(new[done:turns]), turns
+        text, done = text.extend(new[done:turns], searched), turns
         size = sum(map(len, new[:turns])) // max(1, count)
         sizes = (*known.read.sizes, *[size] * count)
         read = KnownConversation(sent.about, messages[: before + count], sizes, text)

@@ -1,6 +1,7 @@
 """A conversation before a model is chosen, and the steps that lead there."""
 
 from collections.abc import Iterable, Mapping
+from operator import attrgetter
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -191,6 +192,19 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
             tools=bool(request.tools),
             tool_choice=(choice.name or choice.mode) if choice else "auto",
         )
+
+
+_OF_QUESTION = ("call", "stored", "parsed", "request", "envelopes", "framed")
+_get_rest = attrgetter(*(n for n in RoutedRequest.__struct_fields__ if n not in _OF_QUESTION))
+_get_fields = attrgetter(*(n for n in Request.__struct_fields__ if n != "messages"))
+
+
+def list_decided(routed: RoutedRequest) -> tuple[object, ...]:
+    """Return all that was decided about a request, besides the text of its question.
+
+    What is found out about one question holds for all others in its frame with the same.
+    """
+    return (_get_fields(routed.request), _get_rest(routed))
 
 
 class ModelTarget(Struct, frozen=True, kw_only=True):

@@ -34,7 +34,8 @@ _PLAIN_MARK = b"pndEv1"  # neither encrypted nor authenticated, as gateways made
 _OPENINGS = tuple(b64encode(mark).decode() for mark in (_MARK, _PLAIN_MARK))
 _OPENING_BYTES = tuple(opening.encode() for opening in _OPENINGS)
 
-_COMMON = _OPENING_BYTES[0][:7]  # of both
+_COMMON_TEXT = _OPENINGS[0][:7]  # of both
+_COMMON = _COMMON_TEXT.encode()
 
 _ID_SIZE = 3  # bytes of a secret's id: four characters
 _KEY_SIZE = 64  # bytes, for AES-256 in both halves of SIV
@@ -219,7 +220,7 @@ def iter_envelopes(value: Json) -> Iterator[str]:
     One with anything before its mark is no signature either: no service made it.
     """
     for text in iter_strings(value):
-        if any(opening in text for opening in _OPENINGS):
+        if _COMMON_TEXT in text and any(opening in text for opening in _OPENINGS):
             yield text
 
 

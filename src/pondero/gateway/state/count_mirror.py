@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from ..quotas.quota import Quota, find_window
+from ..quotas.quota import Quota
 from ..quotas.usage_counter import LocalUsageCounter
 from .pending_use import SlotUse
 
@@ -25,9 +25,11 @@ class CountMirror(LocalUsageCounter):
 
     def note_count(self, bound: Quota, slot: int, count: int) -> None:
         """Take over a count; of a rolling window, only the sum is known."""
+        slots = self._find_slots(bound, self._clock())
         if bound.rolling:
-            self._slots.pop(bound.name, None)
-        self._slots[bound.name].set(slot, count)
+            slots.counts.clear()
+        slots.counts[slot] = count
+        slots.move_to(slots.span)
 
     def note_reservation(self, id: str, uses: Iterable[SlotUse]) -> None:
         """Take over a reservation that the counts include."""
@@ -37,14 +39,13 @@ class CountMirror(LocalUsageCounter):
         """Add use that Redis does not have."""
         now = self._clock()
         for each in uses:
-            span = find_window(each.bound, now)
-            self._slots[each.bound.name].add(span, each.slot, each.amount)
+            self._find_slots(each.bound, now).add(each.slot, each.amount)
 
     def list_counts(self, bounds: Iterable[Quota]) -> list[SlotUse]:
         """Return all counts of these quotas; of a rolling window, the sum in its last slot."""
-        found: list[SlotUse] = []
+        found, now = list[SlotUse](), self._clock()
         for bound in bounds:
-            slots = self._slots[bound.name].counts
+            slots = self._find_slots(bound, now).counts
             if bound.rolling and slots:
                 found.append(SlotUse(bound, max(slots), sum(slots.values())))
             else:

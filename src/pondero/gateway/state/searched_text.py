@@ -44,10 +44,23 @@ class SearchedText:
             self._read[name] = read()
         return cast("T", self._read[name])
 
-    def extend(self, texts: Sequence[bytes]) -> "SearchedText":
-        """Return these texts and more; only the new ones are searched."""
-        found = {mark: is_in or _is_in(mark, texts) for mark, is_in in self._found.items()}
+    def extend(
+        self, texts: Sequence[bytes], among: Sequence["SearchedText"] = ()
+    ) -> "SearchedText":
+        """Return these texts and more; only the new ones are searched.
+
+        Each of ``among`` has all the new texts, so that a mark that it lacks is not looked for.
+        """
+        found = {
+            mark: is_in
+            or (not any(each.is_without(mark) for each in among) and _is_in(mark, texts))
+            for mark, is_in in self._found.items()
+        }
         return SearchedText((*self.texts, *texts), found)
+
+    def is_without(self, mark: Mark) -> bool:
+        """Return whether a mark was looked for and is in none of the texts."""
+        return self._found.get(mark) is False
 
 
 def _is_in(mark: Mark, texts: Sequence[bytes]) -> bool:

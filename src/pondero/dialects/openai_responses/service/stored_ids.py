@@ -55,8 +55,11 @@ def is_named_in(item: bytes) -> bool:
         decoded = msgspec.json.decode(item)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return True
-    named = (found for each in _iter_objects([decoded]) for found in _iter_item_ids(each))
-    return any(True for _ in (*named, *iter_ids(decoded, _FILES)))
+    has_boxes, has_files = _may_have(item)
+    for each in _iter_objects([decoded]):
+        if any(True for _ in _iter_item_ids(each, has_boxes=has_boxes)):
+            return True
+    return has_files and any(True for _ in iter_ids(decoded, _FILES))
 
 
 _COMPARED = ("prompt_cache_options", "comparison_response_id")
@@ -86,9 +89,14 @@ def _has_ids(raw: bytes) -> bool:
     return any(map(raw.__contains__, marks)) or may_escape_names(raw.__contains__)
 
 
+def _may_have(raw: bytes) -> tuple[bool, bool]:
+    """Return whether a text of JSON may name boxes, and files."""
+    escapes = may_escape_names(raw.__contains__)
+    return escapes or b"container" in raw, escapes or b"file_id" in raw
+
+
 def _iter_ids(body: dict[str, Json], data: bytes) -> Iterator[StoredId]:
-    escapes = may_escape_names(data.__contains__)
-    has_boxes, has_files = escapes or b"container" in data, escapes or b"file_id" in data
+    has_boxes, has_files = _may_have(data)
     # An id that is empty stands for a past too, which the service does not know.
     if (previous := body.get("previous_response_id")) is not None:
         yield StoredId("previous_response_id", str(previous), is_history=True)
