@@ -174,6 +174,15 @@ def test_the_keyboard_begins_at_the_top_of_every_page(browser, tmp_path, name):
         expect(page.locator(".skip")).to_be_focused()
 
 
+def test_the_skip_link_leads_to_the_content_of_the_same_page(browser, tmp_path):
+    with gateway(tmp_path) as where, shown(browser, where, "keys") as page:
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        expect(page.locator("#main")).to_be_focused()
+        expect(page.locator("#page-keys")).to_be_visible()
+        assert page.url.endswith("#keys")
+
+
 def test_a_wrong_key_says_what_is_wrong(browser, tmp_path):
     keys = (GatewayKey("ci", hash_key("pnd_x")),)
     with gateway(tmp_path, keys=keys) as where, shown(browser, where, "keys") as page:

@@ -181,6 +181,24 @@ def test_a_filter_shows_what_it_says_and_stays_in_the_address(browser, tmp_path,
         expect(page).to_have_url(re.compile("#requests$"))
 
 
+def test_the_statuses_are_listed_one_by_one_after_a_reload(browser, tmp_path):
+    place = "requests?outcome=status%3D529"
+    with gateway(tmp_path, count=140) as where, shown(browser, where, place) as page:
+        statuses = page.locator("#filters optgroup[label='HTTP status'] option")
+        expect(statuses).to_have_text(["529", "200"])
+        expect(filters(page, "outcome")).to_have_value("status=529")
+        expect(filters(page, "outcome").locator("option:checked")).to_have_text("529")
+
+
+def test_an_outcome_that_does_not_exist_is_no_filter(browser, tmp_path):
+    with (
+        gateway(tmp_path, count=3) as where,
+        shown(browser, where, "requests?outcome=garbage") as page,
+    ):
+        expect(rows(page)).to_have_count(3)
+        expect(page.locator("#trouble")).to_be_hidden()
+
+
 def test_a_search_finds_a_reason_and_names_as_they_are(browser, tmp_path):
     odd = receipt(said="100%_sure", end="refused", status=404, reason="unknown model; use another")
     with gateway(tmp_path, count=60, receipts=[odd]) as where, shown(browser, where) as page:

@@ -1,7 +1,7 @@
 // The dial page: a model, a level, and the exact JSON that would be sent.
 
 import { ask } from "./api.js";
-import { LEVELS, compact, el, svg } from "./elements.js";
+import { LEVELS, compact, copy, el, svg } from "./elements.js";
 
 const model = document.getElementById("dial-model");
 const level = document.getElementById("dial-level");
@@ -132,12 +132,7 @@ for (const name of Object.keys(sheets)) {
     document.getElementById(`tab-${other}`).focus();
   });
 }
-document.getElementById("copy-json").addEventListener("click", async (event) => {
-  const shown = sheets.body.hidden ? sheets.plan : sheets.body;
-  await navigator.clipboard.writeText(shown.textContent);
-  event.target.textContent = "Copied";
-  setTimeout(() => (event.target.textContent = "Copy"), 1500);
-});
+document.getElementById("copy-json").addEventListener("click", (event) => copy(sheets.body.hidden ? sheets.plan : sheets.body, event.target));
 document.getElementById("stops").append(...LEVELS.map((word, at) => el("span", { onclick: () => { level.value = at; look(); } }, word)));
 document.getElementById("knob").addEventListener("submit", (event) => event.preventDefault());
 level.addEventListener("input", look);

@@ -28,14 +28,39 @@ function fill(element, attributes, children) {
 
 /** Do something, and show at the top of the page why it failed. */
 export async function attempt(act) {
-  const trouble = document.getElementById("trouble");
   try {
     await act();
-    trouble.hidden = true;
+    document.getElementById("trouble").hidden = true;
   } catch (error) {
-    trouble.textContent = error.message;
-    trouble.hidden = !document.getElementById("lost").hidden; // the banner says it already
+    complain(error.message);
   }
+}
+
+/** Say at the top of the page what is wrong. */
+export function complain(message) {
+  const trouble = document.getElementById("trouble");
+  trouble.textContent = message;
+  trouble.hidden = !document.getElementById("lost").hidden; // the banner says it already
+}
+
+/** Copy the text of an element, and say on the button how that went. */
+export async function copy(element, button) {
+  try {
+    await navigator.clipboard.writeText(element.textContent);
+    button.textContent = "Copied";
+  } catch { // browsers give pages no clipboard on plain http from another machine
+    getSelection().selectAllChildren(element);
+    const copied = document.execCommand("copy");
+    button.textContent = copied ? "Copied" : "Select and copy it yourself";
+    if (copied) getSelection().removeAllRanges();
+  }
+  setTimeout(() => (button.textContent = "Copy"), 1500);
+}
+
+/** Disable a button, or enable it; the focus moves on first, because a disabled button loses it. */
+export function disable(button, disabled, instead) {
+  if (disabled && document.activeElement === button) instead.focus();
+  button.disabled = disabled;
 }
 
 /** Return words for a screen reader only. */

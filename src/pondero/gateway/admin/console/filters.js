@@ -1,6 +1,6 @@
 // The filters above the table: the form, the address of the page, and the query of the admin API.
 
-import { LEVELS, el } from "./elements.js";
+import { LEVELS, disable, el } from "./elements.js";
 
 const form = document.getElementById("filters");
 const NAMES = ["search", "key", "group", "model", "outcome", "level", "purpose", "since", "until"];
@@ -8,6 +8,7 @@ const ENDS = { done: "answered", refused: "rejected", failed: "failed", left: "c
 const PAUSE = 250; // milliseconds after a key before a search begins
 let onChange = () => {};
 let timer = null;
+const statusGroup = el("optgroup", { label: "HTTP status" });
 
 /** Return what a request's end is called. */
 export const endWord = (end) => ENDS[end] ?? end;
@@ -15,26 +16,27 @@ export const endWord = (end) => ENDS[end] ?? end;
 /** Call a function after each change of a filter. */
 export function startFilters(changed) {
   onChange = changed;
-  option("outcome", "", "all");
   form.elements.outcome.append(
     el("optgroup", { label: "outcome" }, ...Object.entries(ENDS).map(([end, word]) => el("option", { value: `end=${end}` }, word))),
-    el("optgroup", { label: "HTTP status" }));
-  for (const level of LEVELS) option("level", level, level);
+    statusGroup);
+  for (const level of LEVELS) option("level", level);
   option("level", "tokens", "a number of tokens");
   option("level", "none", "nothing");
 }
 
 /** Offer values; one that is chosen and does not occur any more stays. */
 export function offer({ keys, groups, models, statuses, purposes }) {
-  for (const key of keys) option("key", key, key);
-  for (const group of groups) option("group", group, group);
-  for (const model of models) option("model", model, model);
-  for (const purpose of purposes) option("purpose", purpose, purpose);
-  for (const status of statuses) option("outcome", `status=${status}`, String(status), form.elements.outcome.lastElementChild);
+  for (const key of keys) option("key", key);
+  for (const group of groups) option("group", group);
+  for (const model of models) option("model", model);
+  for (const purpose of purposes) option("purpose", purpose);
+  for (const status of statuses) option("outcome", `status=${status}`);
 }
 
-function option(name, value, text, group = form.elements[name]) {
-  if (![...form.elements[name].options].some((each) => each.value === value)) group.append(el("option", { value }, text));
+function option(name, value, text = value) {
+  if ([...form.elements[name].options].some((each) => each.value === value)) return;
+  const status = name === "outcome" && value.startsWith("status=");
+  (status ? statusGroup : form.elements[name]).append(el("option", { value }, status ? value.slice("status=".length) : text));
 }
 
 /** Return the filters as the admin API takes them. */
@@ -57,8 +59,9 @@ const filled = () => NAMES.map((name) => [name, form.elements[name].value.trim()
 export function readAddress(text) {
   const given = new URLSearchParams(text);
   for (const name of NAMES) {
-    const value = given.get(name) ?? "";
-    if (value && form.elements[name].options) option(name, value, value);
+    const text = given.get(name) ?? "";
+    const value = name === "outcome" && !/^(end|status)=./.test(text) ? "" : text;
+    if (value && form.elements[name].options) option(name, value);
     form.elements[name].value = value;
   }
   mark();
@@ -66,7 +69,7 @@ export function readAddress(text) {
 
 /** Set one filter, or clear it if it has this value. */
 export function toggle(name, value) {
-  if (form.elements[name].options) option(name, value, value);
+  if (form.elements[name].options) option(name, value);
   form.elements[name].value = form.elements[name].value === value ? "" : value;
   changed();
 }
@@ -87,7 +90,7 @@ function localTime(at) {
 }
 
 function mark() {
-  document.getElementById("clear").disabled = !isFiltered();
+  disable(document.getElementById("clear"), !isFiltered(), form.elements.search);
   for (const name of NAMES) form.elements[name].classList.toggle("set", Boolean(form.elements[name].value));
 }
 

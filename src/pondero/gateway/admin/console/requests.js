@@ -2,7 +2,7 @@
 
 import { ask, download } from "./api.js";
 import { drawBalance, startBalance } from "./balance.js";
-import { attempt, el } from "./elements.js";
+import { attempt, copy, el } from "./elements.js";
 import { isFiltered, offer, readAddress, readQuery, setTime, startFilters } from "./filters.js";
 import { addRows, openTable } from "./table.js";
 import { drawTotals } from "./totals.js";
@@ -10,6 +10,7 @@ import { drawTotals } from "./totals.js";
 export { focusSearch } from "./filters.js";
 
 const REST = 4000; // milliseconds between two updates of the figures while requests arrive
+const IDLE = 30_000; // milliseconds between two updates while none arrive: time passes, and budgets begin again
 const SHARE = 10; // the figures may take a tenth of the time
 const KINDS = {
   dial_deaf: "levels make no difference", thinks_though_off: "thinks though off", exhausted: "answers are all thinking",
@@ -26,13 +27,13 @@ export function startRequests(live) {
   follower = live;
   startFilters(() => attempt(refresh));
   startBalance(setTime);
+  setTimeout(tick, IDLE);
 }
 
 export async function openRequests(query) {
   readAddress(query);
   await refresh();
-  const { choices } = await ask("choices?span=month");
-  if (choices) offer(choices);
+  await lookForChoices("month");
 }
 
 /** Show what the filters want. */
@@ -47,10 +48,28 @@ async function refresh() {
 /** Add requests that just ended. */
 export function addLive(rows) {
   addRows(rows);
+  const values = (name) => rows.map((row) => row[name]).filter(Boolean);
+  offer({ keys: values("key"), groups: values("group"), models: values("model"), statuses: values("status"), purposes: values("purpose") });
   due ??= setTimeout(() => {
     due = null;
-    if (!document.getElementById("page-requests").hidden) Promise.all([look(), lookForAlerts()]).catch(() => {});
+    update(look, lookForAlerts);
   }, rest);
+}
+
+function tick() {
+  update(look, lookForAlerts, () => lookForChoices("hour")); // a filter keeps others' requests away
+  setTimeout(tick, Math.max(IDLE, rest));
+}
+
+/** Ask again, if the page is in view; a failure is the connection's, which has a banner. */
+function update(...looks) {
+  if (document.hidden || document.getElementById("page-requests").hidden) return;
+  for (const each of looks) each().catch(() => {});
+}
+
+async function lookForChoices(span) {
+  const { choices } = await ask(`choices?span=${span}`);
+  if (choices) offer(choices);
 }
 
 async function look() {
@@ -122,8 +141,4 @@ document.getElementById("export").addEventListener("click", (event) => attempt(a
     event.target.disabled = false;
   }
 }));
-document.getElementById("copy-example").addEventListener("click", async (event) => {
-  await navigator.clipboard.writeText(document.getElementById("example").textContent);
-  event.target.textContent = "Copied";
-  setTimeout(() => (event.target.textContent = "Copy"), 1500);
-});
+document.getElementById("copy-example").addEventListener("click", (event) => copy(document.getElementById("example"), event.target));

@@ -2,7 +2,7 @@
 
 import { ask } from "./api.js";
 import { openDetail } from "./detail.js";
-import { attempt, el, formatCost, ladder, number, seconds, shortTime, tokens, unseen } from "./elements.js";
+import { attempt, disable, el, formatCost, ladder, number, seconds, shortTime, tokens, unseen } from "./elements.js";
 import { endWord, isFiltered, readQuery } from "./filters.js";
 
 const PAGE = 50;
@@ -101,8 +101,11 @@ function drawState() {
   drawPlace(none);
   if (document.activeElement === further && (searching || searched === null)) (older.disabled ? newer : older).focus();
   further.hidden = searching || searched === null;
-  older.disabled = !next || searched !== null;
-  newer.disabled = cursors.length === 1;
+  const [isOldest, isNewest] = [!next || searched !== null, cursors.length === 1];
+  if (!isOldest) older.disabled = false;
+  if (!isNewest) newer.disabled = false;
+  disable(older, isOldest, newer);
+  disable(newer, isNewest, older);
   document.getElementById("pager").hidden = none && cursors.length === 1 && !problem && searched === null;
   if (!body.querySelector("[tabindex='0']")) body.firstElementChild?.setAttribute("tabindex", "0");
   drawPause();

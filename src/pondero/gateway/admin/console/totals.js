@@ -45,11 +45,20 @@ function drawSums({ slices, bites, ends, models }) {
   );
 }
 
+/** Replace what a place contains; the button that had the focus, or its place, keeps it. */
+function redraw(place, ...children) {
+  const focused = place.contains(document.activeElement) ? document.activeElement : null;
+  place.replaceChildren(...children);
+  if (!focused) return;
+  const same = [...place.querySelectorAll("button")].find((each) => each.dataset.choice === focused.dataset.choice);
+  (same ?? place.closest("[tabindex]")).focus({ preventScroll: true });
+}
+
 /** Fill a table: columns are [name, classes, cell of a row]. */
 function fillTable(id, columns, rows, none) {
   const table = document.getElementById(id);
-  if (!rows.length) return table.replaceChildren(el("tbody", {}, el("tr", {}, el("td", { class: "none" }, none))));
-  table.replaceChildren(
+  if (!rows.length) return redraw(table, el("tbody", {}, el("tr", {}, el("td", { class: "none" }, none))));
+  redraw(table,
     el("thead", {}, el("tr", {}, ...columns.map(([name, classes]) => el("th", { scope: "col", class: classes }, name)))),
     el("tbody", {}, ...rows.map((row) => el("tr", {}, ...columns.map(([, classes, cell], at) =>
       el(at ? "td" : "th", at ? { class: classes } : { scope: "row", class: classes }, cell(row)))))));
@@ -106,8 +115,8 @@ function drawGroups({ groups }) {
   ], groups, "No requests in this time span.");
 }
 
-const choice = (name, value) =>
-  el("button", { type: "button", class: "plain", "aria-pressed": String(isChosen(name, value)), onclick: () => toggle(name, value) }, value);
+const choice = (name, value, text = value) =>
+  el("button", { type: "button", class: "plain", "data-choice": `${name}=${value}`, "aria-pressed": String(isChosen(name, value)), onclick: () => toggle(name, value) }, text);
 
 function barOf(model, levels, most) {
   const bar = el("span", { class: "bar", "aria-hidden": "true" });
@@ -124,13 +133,13 @@ function barOf(model, levels, most) {
 }
 
 function fillList(id, items, none) {
-  document.getElementById(id).replaceChildren(...(items.length ? items : [el("li", { class: "none" }, none)]));
+  redraw(document.getElementById(id), ...(items.length ? items : [el("li", { class: "none" }, none)]));
 }
 
 function drawStatuses({ statuses }) {
   const bad = statuses.filter((each) => each.end !== "done").slice(0, SHOWN);
   fillList("statuses", bad.map((each) => el("li", {},
-    el("button", { type: "button", class: "plain", onclick: () => toggle("outcome", `status=${each.status}`) }, `${endWord(each.end)} ${each.status}`),
+    choice("outcome", `status=${each.status}`, `${endWord(each.end)} ${each.status}`),
     el("span", {}, compact(each.requests)))), "Every request was answered.");
 }
 
