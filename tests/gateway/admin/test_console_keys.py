@@ -32,3 +32,33 @@ def test_two_who_edit_a_key_keep_each_others_changes(browser, tmp_path):
         assert key["models"] == ["gpt-*"]
         assert key["limit"]["requests"] == 7
         assert key["expires"].endswith("12:00:30Z")
+
+
+def test_a_key_with_a_budget_below_a_cent_can_be_edited(browser, tmp_path):
+    with gateway(tmp_path) as where:
+        make_key(where, "thrifty", budget={"cost": 0.002})
+        with shown(browser, where, "keys") as page:
+            page.get_by_role("button", name="Edit").click()
+            page.locator("#make [name=models]").fill("opus")
+            page.get_by_role("button", name="Save").click()
+            expect(page.locator("#make-title")).to_have_text("Create a key")
+        assert find_key(where, "thrifty")["models"] == ["opus"]
+
+
+def test_a_key_that_someone_else_removed_leaves_the_page(browser, tmp_path):
+    with gateway(tmp_path) as where:
+        for name in ("one", "two"):
+            make_key(where, name)
+        with shown(browser, where, "keys") as page:
+            page.locator("[data-key=one]").get_by_role("button", name="Edit").click()
+            page.locator("#make [name=models]").fill("opus")
+            httpx2.delete(f"{where}/admin/keys/one")
+            page.get_by_role("button", name="Save").click()
+            expect(page.locator("#trouble")).to_contain_text("the key one is gone")
+            expect(page.locator("#make-title")).to_have_text("Create a key")
+            expect(page.locator("[data-key=one]")).to_have_count(0)
+
+            httpx2.delete(f"{where}/admin/keys/two")
+            page.locator("[data-key=two]").get_by_role("button", name="Block").click()
+            expect(page.locator("[data-key=two]")).to_have_count(0)
+            expect(page.locator("#trouble")).to_contain_text("unknown key 'two'")

@@ -1,7 +1,7 @@
 // The dial page: a model, a level, and the exact JSON that would be sent.
 
 import { ask } from "./api.js";
-import { LEVELS, compact, copy, el, svg } from "./elements.js";
+import { LEVELS, compact, copy, el, svg, tokens } from "./elements.js";
 
 const model = document.getElementById("dial-model");
 const level = document.getElementById("dial-level");
@@ -51,11 +51,13 @@ function tell(message) {
   sheets.body.textContent = sheets.plan.textContent = "";
 }
 
-function show(found, requested) {
+function show(found, chosen) {
   const { plan } = found;
+  const asked = String(plan.asked ?? chosen);
+  const requested = LEVELS.includes(asked) ? asked : chosen;
   gauge(requested, plan.level);
   const sent = plan.budget === null ? (plan.level ?? "nothing") : `${plan.level ?? ""} ${compact(plan.budget)} tokens`.trim();
-  const facts = [["requested", requested], ["sent", sent]];
+  const facts = [["requested", asked === chosen ? asked : `${tokens(asked)}, as the name says; it goes before the slider`], ["sent", sent]];
   if (found.rule) facts.push(["rule", `${RULES[found.rule] ?? found.rule} of the ${holder.value ? "key or the route" : "route"}`]);
   for (const note of plan.adjustments) facts.push([note.code.replaceAll("_", " "), note.why]);
   facts.push(["facts", `${plan.facts.source}; checked ${plan.facts.checked ?? "never"}`]);

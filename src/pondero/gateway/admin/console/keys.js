@@ -1,7 +1,7 @@
 // The keys page: lists keys and groups with their rules and quotas, and creates, changes, blocks and removes them.
 
 import { ask } from "./api.js";
-import { LEVELS, attempt, compact, copy, el, formatCost } from "./elements.js";
+import { LEVELS, attempt, compact, complain, copy, el, formatCost } from "./elements.js";
 import { mayChange } from "./who.js";
 
 const form = document.getElementById("make");
@@ -20,6 +20,11 @@ export async function openKeys() {
     : guarded
     ? "Only people who are signed in see this page."
     : "Every program and user of this machine can use this page; other machines cannot. Create an admin key to restrict it.";
+  if (edited !== null && !keys.some((key) => key.name === edited)) {
+    const gone = edited;
+    cancel();
+    complain(`the key ${gone} is gone, and so is its form`);
+  }
   document.getElementById("key-list").replaceChildren(
     ...keys.map(keyCard),
     ...(keys.length ? [] : [el("li", { class: "none" }, el("strong", {}, "No keys yet: every local client can send requests."), " Once you create a key, every client needs one.")]),
@@ -53,6 +58,7 @@ function groupCard(group) {
 
 function keyCard(key) {
   const state = key.blocked ? "blocked" : hasExpired(key) ? "expired" : key.has_room ? "active" : "no room";
+  const lines = [...key.bounds.map(quotaLine), ...key.without_room.map(fullLine), ...key.lowered.map(loweredLine)];
   return el("li", { class: key.blocked || hasExpired(key) ? "card blocked" : "card", "data-key": key.name },
     el("div", { class: "line" },
       el("h2", {}, key.name), el("span", { class: state === "active" ? "tag good" : "tag wrong" }, state),
@@ -68,7 +74,7 @@ function keyCard(key) {
       ...fact("level rules", formatRules(key.thinking)),
       ...(key.expires ? fact(hasExpired(key) ? "expired" : "expires", formatTime(key.expires)) : []),
       ...fact("from", key.made_here ? "this console, or the admin API" : "gateway.toml")),
-    key.bounds.length ? el("ul", { class: "bounds" }, ...key.bounds.map(quotaLine), ...key.without_room.map(fullLine), ...key.lowered.map(loweredLine)) : null);
+    lines.length ? el("ul", { class: "bounds" }, ...lines) : null);
 }
 
 const hasExpired = (key) => Boolean(key.expires) && new Date(key.expires) <= new Date();
@@ -81,11 +87,13 @@ function formatRules(rules) {
   return words.filter(([name]) => rules[name]).map(([name, word]) => word + rules[name]).join(", ") || "no limit";
 }
 
-const fullLine = (model) => el("li", {}, `no room for an answer of ${model}`);
+const fullLine = (limit) => el("li", {}, `no room for an answer of ${limit.model} in ${budgetOf(limit)}`);
 
 function loweredLine(limit) {
-  return el("li", {}, `covers answers of ${compact(limit.max_tokens)} tokens on ${limit.model}; longer ones are shortened`);
+  return el("li", {}, `${budgetOf(limit)} covers answers of ${compact(limit.max_tokens)} tokens on ${limit.model}; longer ones are shortened`);
 }
+
+const budgetOf = ({ holder }) => (holder.startsWith("group ") ? `the budget of the ${holder}` : "its budget");
 
 function quotaLine(bound) {
   const amount = bound.unit === "money" ? formatCost : compact;
@@ -220,6 +228,7 @@ form.addEventListener("submit", async (event) => {
   } catch (error) {
     wrong.textContent = error.message;
     wrong.hidden = false;
+    await openKeys().catch(() => {}); // the key may be gone, or have changed
   }
 });
 form.addEventListener("keydown", (event) => {
