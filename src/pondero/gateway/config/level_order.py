@@ -1,4 +1,4 @@
-"""Whether the minimum level of some rules is above their maximum: in gateway.toml and at run time."""
+"""Whether the minimum level of rules is above their maximum, in gateway.toml and at run time."""
 
 from collections.abc import Collection
 

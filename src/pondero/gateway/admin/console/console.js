@@ -17,9 +17,10 @@ const main = document.getElementById("main");
 let shown = null;
 let connection = "connecting";
 
-async function show() {
+async function show(before = null) {
   const [name, query] = location.hash.slice(1).split("?");
   shown = name in PAGES ? name : "requests";
+  const stays = shown === before;
   for (const page of Object.keys(PAGES)) document.getElementById(`page-${page}`).hidden = page !== shown;
   for (const link of document.querySelectorAll("nav a")) {
     if (link.hash === `#${shown}`) link.setAttribute("aria-current", "page");
@@ -28,7 +29,7 @@ async function show() {
   document.title = `${TITLES[shown]} · pondero`;
   await attempt(async () => {
     await openWho();
-    await PAGES[shown](query ?? "");
+    await PAGES[shown](query ?? "", stays);
   });
 }
 
@@ -50,8 +51,9 @@ function onState(state, message) {
 }
 
 addEventListener("hashchange", () => {
-  show();
-  main.focus();
+  const before = shown;
+  show(before);
+  if (shown !== before) main.focus();
 });
 /** Put the banner where it can be seen and pressed: into the dialog that is open. */
 function placeBanner() {

@@ -76,12 +76,15 @@ export function formatCost(value) {
   if (dollars === 0) return "$0";
   if (dollars >= 100) return `$${whole.format(Math.round(dollars))}`;
   if (dollars >= 0.1) return `$${dollars.toFixed(2)}`;
+  if (dollars < 0.000001) return "< $0.000001";
   return `$${dollars.toPrecision(2).replace(/\.?0+$/, "")}`;
 }
 
 export function seconds(value) {
   if (value < 0.0995) return `${Math.round(value * 1000)} ms`;
-  return value >= 60 ? `${Math.floor(value / 60)}m ${Math.round(value % 60)}s` : `${value.toFixed(value < 10 ? 2 : 1)} s`;
+  if (value < 59.95) return `${value.toFixed(value < 9.995 ? 2 : 1)} s`;
+  const whole = Math.round(value);
+  return `${Math.floor(whole / 60)}m ${whole % 60}s`;
 }
 
 export const clock = (at) => new Date(at * 1000).toLocaleTimeString("en-GB");

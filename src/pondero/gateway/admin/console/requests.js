@@ -3,8 +3,8 @@
 import { ask, download } from "./api.js";
 import { drawBalance, startBalance } from "./balance.js";
 import { attempt, copy, el } from "./elements.js";
-import { isFiltered, offer, readAddress, readQuery, setTime, startFilters } from "./filters.js";
-import { addRows, openTable } from "./table.js";
+import { isFiltered, offer, readAddress, readQuery, readRequest, setTime, startFilters } from "./filters.js";
+import { addRows, openTable, showRequest } from "./table.js";
 import { drawTotals } from "./totals.js";
 
 export { focusSearch } from "./filters.js";
@@ -30,17 +30,29 @@ export function startRequests(live) {
   setTimeout(tick, IDLE);
 }
 
-export async function openRequests(query) {
-  readAddress(query);
-  await refresh();
+/** Show what the address wants; `stays`: the page is in view, and may show it already. */
+export async function openRequests(query, stays = false) {
+  const isNew = readAddress(query) || !stays;
+  if (isNew) await listRequests();
+  showRequest(readRequest());
+  if (!isNew) return;
+  await addUp();
   await lookForChoices("month");
 }
 
 /** Show what the filters want. */
 async function refresh() {
+  await listRequests();
+  await addUp();
+}
+
+async function listRequests() {
   follower.follow(readQuery().toString());
-  reading?.abort(); // the table comes first
-  await openTable(); // before the figures, which may take the database seconds
+  reading?.abort(); // the table comes first: the figures may take the database seconds
+  await openTable();
+}
+
+async function addUp() {
   await Promise.all([look(), lookForAlerts()]);
   if (!isFiltered() && !document.getElementById("empty").hidden) await drawExample();
 }
@@ -84,11 +96,10 @@ async function look() {
   if (mine !== reading || !found) return;
   rest = Math.max(REST, SHARE * (performance.now() - begun));
   const { figures } = found;
-  if (figures === null) {
-    document.getElementById("readout").textContent = "The ledger is disabled, so there is no history to show.";
-    return;
-  }
-  drawBalance(figures, figures.slices);
+  document.getElementById("no-ledger").hidden = figures !== null;
+  document.getElementById("page-requests").classList.toggle("brief", figures === null);
+  if (figures === null) return;
+  drawBalance(figures);
   drawTotals(figures);
 }
 
@@ -132,7 +143,6 @@ async function drawExample() {
 /** Return a text as one word of a shell. */
 const quote = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
-for (const radio of document.querySelectorAll("input[name=span]")) radio.addEventListener("change", () => attempt(look));
 document.getElementById("export").addEventListener("click", (event) => attempt(async () => {
   event.target.disabled = true;
   try {

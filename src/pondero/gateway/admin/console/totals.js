@@ -77,10 +77,10 @@ function drawModels({ models, slices }) {
   fillTable("models", [
     ["model", "name", (row) => choice("model", row.model)],
     ["route", "name extra", (row) => row.route ?? "–"],
-    ["requests", "number", (row) => number(row.requests)],
+    ["requests", "number some", (row) => number(row.requests)],
     ["errors", "number", (row) => el("span", { class: row.failed ? "wrong" : null }, rate(row.failed, row.requests))],
     ["first byte p50 / p95", "number extra", (row) => pair(row.first)],
-    ["total p50 / p95", "number", (row) => pair(row.seconds)],
+    ["total p50 / p95", "number some", (row) => pair(row.seconds)],
     ["p99", "number extra", (row) => (row.seconds.length ? seconds(row.seconds[2]) : "–")],
     ["thinking", "number thinking", (row) => compact(row.thinking)],
     ["answer", "number extra", (row) => compact(row.answer)],
@@ -93,10 +93,10 @@ function drawSpend({ keys }) {
   fillTable("spend", [
     ["key", "name", (row) => (row.key ? choice("key", row.key) : el("i", {}, "without a valid key"))],
     ["requests", "number", (row) => number(row.requests)],
-    ["errors", "number", (row) => el("span", { class: row.failed ? "wrong" : null }, rate(row.failed, row.requests - row.rejected))],
+    ["errors", "number some", (row) => el("span", { class: row.failed ? "wrong" : null }, rate(row.failed, row.requests - row.rejected))],
     ["rejected", "number extra", (row) => number(row.rejected)],
     ["thinking", "number thinking", (row) => compact(row.thinking)],
-    ["answer", "number", (row) => compact(row.answer)],
+    ["answer", "number some", (row) => compact(row.answer)],
     ["cost", "number", (row) => formatCost(row.cost)],
   ], keys, "No requests in this time span.");
 }
@@ -105,9 +105,9 @@ function drawGroups({ groups }) {
   document.getElementById("groups-panel").hidden = groups.length === 0;
   fillTable("group-spend", [
     ["group", "name", (row) => choice("group", row.group)],
-    ["keys", "number", (row) => number(row.keys)],
+    ["keys", "number some", (row) => number(row.keys)],
     ["requests", "number", (row) => number(row.requests)],
-    ["errors", "number", (row) => el("span", { class: row.failed ? "wrong" : null }, rate(row.failed, row.requests - row.rejected))],
+    ["errors", "number some", (row) => el("span", { class: row.failed ? "wrong" : null }, rate(row.failed, row.requests - row.rejected))],
     ["rejected", "number extra", (row) => number(row.rejected)],
     ["thinking", "number thinking", (row) => compact(row.thinking)],
     ["answer", "number extra", (row) => compact(row.answer)],
@@ -137,10 +137,12 @@ function fillList(id, items, none) {
 }
 
 function drawStatuses({ statuses }) {
-  const bad = statuses.filter((each) => each.end !== "done").slice(0, SHOWN);
-  fillList("statuses", bad.map((each) => el("li", {},
-    choice("outcome", `status=${each.status}`, `${endWord(each.end)} ${each.status}`),
-    el("span", {}, compact(each.requests)))), "Every request was answered.");
+  const bad = statuses.filter((each) => each.end !== "done");
+  const rest = bad.slice(SHOWN);
+  fillList("statuses", [
+    ...bad.slice(0, SHOWN).map((each) => el("li", {}, choice("outcome", `end=${each.end}&status=${each.status}`, `${endWord(each.end)} ${each.status}`), el("span", {}, compact(each.requests)))),
+    ...(rest.length ? [el("li", {}, el("span", {}, `${rest.length} other ${rest.length === 1 ? "status" : "statuses"}`), el("span", {}, compact(sum(rest, "requests"))))] : []),
+  ], "Every request was answered.");
 }
 
 function drawRules({ bites }) {
