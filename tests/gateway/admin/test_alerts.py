@@ -65,6 +65,17 @@ def test_a_budget_is_an_alert_from_four_fifths_on():
     ]
 
 
+def test_a_budget_is_used_to_the_full_only_at_its_end():
+    gateway = make_gateway()
+    use(gateway, {"thinking_tokens": 999})
+
+    (alert,) = alerts(gateway)
+    assert (alert.kind, alert.text) == (
+        "budget_nearly_used",
+        "99% of 1,000 thinking tokens per month is used",
+    )
+
+
 def test_a_paused_model_is_an_alert_until_it_answers():
     gateway = make_gateway()
 

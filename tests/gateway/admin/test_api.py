@@ -4,6 +4,7 @@ import asyncio
 import csv
 import io
 import json
+from datetime import UTC, datetime
 
 import pytest
 from tests.gateway.asgi import Came, came
@@ -13,10 +14,12 @@ from pondero.canon import HttpRequest
 from pondero.emulator import Emulator
 from pondero.gateway.config.model import (
     GatewayConfig,
+    GatewayGroup,
     GatewayKey,
     GatewayRoute,
     LevelRules,
     ServerConfig,
+    SpendBudget,
 )
 from pondero.gateway.config.secrets import hash_key
 from pondero.gateway.observability.feed import KEPT, Feed
@@ -191,13 +194,27 @@ def test_a_key_has_no_room_when_what_is_left_covers_no_answer():
 
     (key,) = json.loads(said(gate, "GET", "/admin/keys").body)["keys"]
     assert (key["has_room"], key["without_room"]) == (True, [])
-    assert key["lowered"] == [{"model": "anthropic:claude-opus-5", "max_tokens": 2_500}]
+    opus = {"model": "anthropic:claude-opus-5", "holder": "key ci"}
+    assert key["lowered"] == [{**opus, "max_tokens": 2_500}]
 
     while asked(gate, made["key"]) == 200:
         pass
     (key,) = json.loads(said(gate, "GET", "/admin/keys").body)["keys"]
     assert (key["has_room"], key["lowered"]) == (False, [])
-    assert key["without_room"] == ["anthropic:claude-opus-5"]
+    (full,) = key["without_room"]
+    assert opus.items() < full.items()
+
+
+def test_a_key_without_room_names_the_group_whose_budget_is_full():
+    group = GatewayGroup("research", budget=SpendBudget(tokens=500))
+    keys = (GatewayKey("ci", hash_key(PLAIN), group="research", budget=SpendBudget(tokens=9_000)),)
+    config = GatewayConfig(ServerConfig(), (ROUTE,), keys=keys, groups=(group,))
+    gate = GatewayContext(config, Emulator(any_model=True))
+
+    (key,) = json.loads(said(gate, "GET", "/admin/keys").body)["keys"]
+
+    assert key["has_room"] is False
+    assert [each["holder"] for each in key["without_room"]] == ["group research"]
 
 
 def test_what_a_key_has_taken_of_its_bounds_is_shown():
@@ -294,6 +311,9 @@ def test_a_page_of_another_site_changes_no_key():
         {"name": " "},
         {"name": 3},
         {"name": "x", "thinking": {"cap": "hihg"}},
+        {"name": "x", "thinking": {"floor": "high", "cap": "low"}},
+        {"name": "."},
+        {"name": ".."},
         {"name": "x", "limit": {"requests": 0}},
         {"name": "x", "colour": "red"},
         [],
@@ -337,6 +357,29 @@ def test_the_rules_of_the_route_and_of_the_key_hold_on_the_dial():
 
     assert (free["plan"]["level"], free["rule"], free["served"]) == ("medium", "cap", True)
     assert (bound["plan"]["level"], bound["rule"]) == ("low", "cap")
+
+
+def test_a_level_in_the_name_goes_before_the_dial_as_in_a_request():
+    answer = json.loads(said(gate_of(), "GET", "/admin/plan?model=opus/low&thinking=high").body)
+
+    assert (answer["plan"]["asked"], answer["plan"]["level"]) == ("low", "low")
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"models": ("gpt-*",)}, "the key 'ci' may not use 'opus'"),
+        ({"blocked": True}, "the gateway key 'ci' is blocked, so its requests are rejected"),
+        ({"expires": datetime(2020, 1, 31, tzinfo=UTC)}, "expired at 2020-01-31 00:00 UTC"),
+    ],
+)
+def test_the_dial_says_that_a_key_may_not_use_a_model(settings, why):
+    gate = gate_of(keys=(GatewayKey("ci", hash_key(PLAIN), **settings),))
+
+    answer = said(gate, "GET", "/admin/plan?model=opus&thinking=max&key=ci")
+
+    assert answer.status == 400
+    assert why in json.loads(answer.body)["error"]["message"]
 
 
 @pytest.mark.parametrize(

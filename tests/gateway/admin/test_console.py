@@ -14,7 +14,7 @@ from tests.cli.conftest import call
 from tests.gateway.admin.console_browser import NEEDS_CHROMIUM, PAGES, ask, gateway, shown
 from tests.gateway.crowd import crowd
 
-from pondero.gateway.config.model import GatewayKey, SpendBudget
+from pondero.gateway.config.model import GatewayGroup, GatewayKey, SpendBudget
 from pondero.gateway.config.secrets import hash_key
 
 __all__ = ["call"]
@@ -113,6 +113,17 @@ def test_the_dial_obeys_the_rule_of_a_route(browser, tmp_path):
         expect(page.locator("#verdict")).to_contain_text("maximum level of the route")
 
 
+def test_the_dial_follows_the_name_and_the_models_of_a_key(browser, tmp_path):
+    keys = (GatewayKey("ci", hash_key("pnd_x"), models=("gpt-*",)),)
+    with gateway(tmp_path, keys=keys) as where, shown(browser, where, "dial") as page:
+        page.locator("#dial-model").fill("opus/low")
+        expect(page.locator("#verdict")).to_contain_text("low, as the name says")
+        expect(page.locator("#gauge .word")).to_have_text("low")
+        page.locator("#dial-key").select_option("ci")
+        expect(page.locator("#verdict")).to_contain_text("the key 'ci' may not use 'opus/low'")
+        expect(page.locator("#dial-body")).to_be_empty()
+
+
 def test_a_made_key_works_and_a_blocked_one_does_not(browser, tmp_path):
     with gateway(tmp_path) as where, shown(browser, where, "keys") as page:
         page.locator("input[name=name]").fill("ci")
@@ -166,12 +177,33 @@ def test_a_key_whose_budget_covers_no_answer_is_not_shown_as_active(browser, tmp
         expect(card.locator(".bounds")).not_to_contain_text("covers answers")
 
 
+def test_a_key_without_a_budget_shows_that_its_groups_is_full(browser, tmp_path):
+    groups = (GatewayGroup("research", budget=SpendBudget(tokens=500)),)
+    keys = (GatewayKey("poor", hash_key("pnd_x"), group="research"),)
+    with (
+        gateway(tmp_path, keys=keys, groups=groups) as where,
+        shown(browser, where, "keys") as page,
+    ):
+        card = page.locator("[data-key=poor]")
+        expect(card.locator(".tag")).to_have_text(["no room"])
+        expect(card.locator(".bounds")).to_contain_text("in the budget of the group research")
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_the_keyboard_begins_at_the_top_of_every_page(browser, tmp_path, name):
     """An element whose id is the page's name would be where the browser begins."""
     with gateway(tmp_path) as where, shown(browser, where, name) as page:
         page.keyboard.press("Tab")
         expect(page.locator(".skip")).to_be_focused()
+
+
+def test_the_skip_link_leads_to_the_content_of_the_same_page(browser, tmp_path):
+    with gateway(tmp_path) as where, shown(browser, where, "keys") as page:
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        expect(page.locator("#main")).to_be_focused()
+        expect(page.locator("#page-keys")).to_be_visible()
+        assert page.url.endswith("#keys")
 
 
 def test_a_wrong_key_says_what_is_wrong(browser, tmp_path):

@@ -5,6 +5,7 @@ import os
 import re
 import socket
 import subprocess
+from decimal import Decimal
 from pathlib import Path
 from time import sleep, time
 
@@ -12,13 +13,15 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 from playwright.sync_api import Page, Route, expect
-from tests.gateway.admin.console_browser import NEEDS_CHROMIUM, ask, gateway, shown
+from tests.gateway.admin.console_browser import NEEDS_CHROMIUM, ROUTES, ask, gateway, shown
 from tests.gateway.crowd import crowd
 from tests.gateway.ledger_rows import make_ledger
 
 from pondero.canon import Usage
+from pondero.emulator import Emulator
+from pondero.gateway import run_gateway_in_thread
 from pondero.gateway.config.endpoint_section import list_endpoints
-from pondero.gateway.config.model import GatewayKey
+from pondero.gateway.config.model import GatewayConfig, GatewayKey, ServerConfig
 from pondero.gateway.config.secrets import hash_key
 from pondero.gateway.observability.receipt import Receipt
 
@@ -179,6 +182,24 @@ def test_a_filter_shows_what_it_says_and_stays_in_the_address(browser, tmp_path,
         page.locator("#clear").click()
         expect(rows(page)).to_have_count(50)
         expect(page).to_have_url(re.compile("#requests$"))
+
+
+def test_the_statuses_are_listed_one_by_one_after_a_reload(browser, tmp_path):
+    place = "requests?outcome=status%3D529"
+    with gateway(tmp_path, count=140) as where, shown(browser, where, place) as page:
+        statuses = page.locator("#filters optgroup[label='HTTP status'] option")
+        expect(statuses).to_have_text(["529", "200"])
+        expect(filters(page, "outcome")).to_have_value("status=529")
+        expect(filters(page, "outcome").locator("option:checked")).to_have_text("529")
+
+
+def test_an_outcome_that_does_not_exist_is_no_filter(browser, tmp_path):
+    with (
+        gateway(tmp_path, count=3) as where,
+        shown(browser, where, "requests?outcome=garbage") as page,
+    ):
+        expect(rows(page)).to_have_count(3)
+        expect(page.locator("#trouble")).to_be_hidden()
 
 
 def test_a_search_finds_a_reason_and_names_as_they_are(browser, tmp_path):
@@ -561,3 +582,173 @@ def test_a_key_of_the_file_has_no_edit_button(browser, tmp_path):
         card = page.locator("[data-key=ci]")
         expect(card.get_by_role("button", name="Block")).to_be_visible()
         expect(card.get_by_role("button", name="Edit")).to_have_count(0)
+
+
+# -- figures and words -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [390, 768])
+def test_no_table_of_totals_is_cut(browser, tmp_path, width):
+    with gateway(tmp_path, count=300) as where, shown(browser, where, width=width) as page:
+        for name in ("models", "spend", "group-spend"):
+            expect(page.locator(f"#{name} tbody tr").first).to_be_visible()
+            expect(page.locator(f"#{name} thead th").last).to_have_text("cost")
+            cut = page.locator(f"#{name}").evaluate(
+                "(table) => table.scrollWidth - table.parentElement.clientWidth"
+            )
+            assert cut <= 0, name
+
+
+def test_the_chart_counts_rejected_requests(browser, tmp_path):
+    rejected = [
+        receipt(id=f"{n:024x}", end="refused", status=429, reason="over a limit") for n in range(9)
+    ]
+    with gateway(tmp_path, receipts=rejected) as where, shown(browser, where) as page:
+        expect(page.locator("#sums dd").first).to_contain_text("9")
+        expect(page.locator("#readout")).to_contain_text("Point at a step")
+        page.locator("#plot").focus()
+        page.keyboard.press("End")
+        while "9 requests" not in (page.locator("#readout").text_content() or ""):
+            page.keyboard.press("ArrowLeft")
+        page.keyboard.press("Enter")
+        expect(filters(page, "since")).not_to_have_value("")
+        expect(rows(page)).to_have_count(9)
+
+
+def test_the_arrows_of_an_open_request_lead_through_all_pages(browser, tmp_path):
+    every = [each.id for each in crowd(60, until=time())][::-1]
+    with gateway(tmp_path, count=60) as where, shown(browser, where) as page:
+        rows(page).nth(49).click()
+        detail = page.locator("#detail")
+        expect(detail).to_contain_text(every[49])
+        page.locator("#detail-older").click()
+        expect(detail).to_contain_text(every[50])
+        page.locator("#detail-newer").click()
+        expect(detail).to_contain_text(every[49])
+        page.keyboard.press("Escape")
+        rows(page).first.click()
+        expect(page.locator("#detail-newer")).to_be_disabled()
+        expect(page.locator("#detail-older")).to_be_enabled()
+        page.keyboard.press("Escape")
+        page.locator("#older").click()
+        expect(page.locator("#place")).to_have_text("51–60, the oldest")
+        rows(page).last.click()
+        expect(page.locator("#detail-older")).to_be_disabled()
+
+
+def test_requests_that_end_meanwhile_do_not_move_the_one_that_is_open(browser, tmp_path):
+    every = [each.id for each in crowd(50, until=time())][::-1]
+    with gateway(tmp_path, count=50) as where, shown(browser, where) as page:
+        expect(page.locator("#pulse")).to_have_text("live")
+        rows(page).last.click()
+        expect(page.locator("#detail")).to_contain_text(every[49])
+        with page.expect_response("**/admin/figures?*"):  # the live rows have come
+            ask(where, "opus/low")
+        page.locator("#detail-newer").click()
+        expect(page.locator("#detail")).to_contain_text(every[48])
+        page.keyboard.press("Escape")
+        expect(rows(page).first).to_contain_text("claude-opus-5")
+        expect(rows(page).first).not_to_have_attribute("data-id", every[0])
+        expect(page.locator(f"[data-id='{every[48]}']")).to_be_focused()
+
+
+def test_a_request_without_a_level_and_one_whose_client_left_say_so(browser, tmp_path):
+    odd = {"provider": "north", "model": "m1", "asked": "nothing", "sent": "nothing"}
+    gone = receipt(end="left", status=499, seconds=119.7, **odd)
+    with gateway(tmp_path, receipts=[gone]) as where, shown(browser, where) as page:
+        rows(page).click()
+        detail = page.locator("#detail")
+        expect(detail).to_contain_text("whynothing was requested, so the model's default holds")
+        expect(detail.locator(".outcome")).to_contain_text("the client disconnected")
+        expect(detail).to_contain_text("total2m 0s")
+
+
+def test_a_tiny_cost_is_written_without_an_exponent(browser, tmp_path):
+    tiny = receipt(provider="north", model="m1", cost=Decimal("0.00000019"))
+    with gateway(tmp_path, receipts=[tiny]) as where, shown(browser, where) as page:
+        expect(rows(page).locator(".cost")).to_have_text("< $0.000001")
+
+
+def test_what_was_not_answered_is_told_apart_and_counted_in_full(browser, tmp_path):
+    ends = [
+        ("refused", 404),
+        ("refused", 404),
+        ("failed", 404),
+        *(("failed", 500 + n) for n in range(8)),
+    ]
+    every = [
+        receipt(id=f"{n:024x}", end=end, status=status) for n, (end, status) in enumerate(ends)
+    ]
+    with gateway(tmp_path, receipts=every) as where, shown(browser, where) as page:
+        panel = page.locator("#statuses")
+        expect(panel).to_contain_text("2 other statuses2")
+        panel.get_by_role("button", name="rejected 404").click()
+        expect(rows(page).locator(".status")).to_have_text(["rejected 404"] * 2)
+        expect(filters(page, "outcome").locator("option:checked")).to_have_text("rejected 404")
+        page.reload()
+        expect(rows(page)).to_have_count(2)
+        expect(filters(page, "outcome").locator("option:checked")).to_have_text("rejected 404")
+
+
+# -- the address -----------------------------------------------------------------------------------
+
+
+def test_back_closes_a_request_and_undoes_a_filter(browser, tmp_path):
+    every = [each.id for each in crowd(60, until=time())][::-1]
+    with gateway(tmp_path, count=60) as where, shown(browser, where) as page:
+        page.locator("#older").click()
+        expect(page.locator("#place")).to_have_text("51–60, the oldest")
+        rows(page).first.click()
+        expect(page.locator("#detail")).to_contain_text(every[50])
+        page.locator("#detail-older").click()
+        expect(page.locator("#detail")).to_contain_text(every[51])
+        page.go_back()
+        expect(page.locator("#detail")).to_be_hidden()
+        expect(page.locator("#place")).to_have_text("51–60, the oldest")
+
+        filters(page, "key").select_option("maria")
+        expect(page).to_have_url(re.compile("#requests[?]key=maria$"))
+        page.locator("input[name=span][value=week]").check()
+        expect(page).to_have_url(re.compile("span=week"))
+        page.go_back()
+        expect(page.locator("input[name=span][value=day]")).to_be_checked()
+        expect(filters(page, "key")).to_have_value("maria")
+        page.go_back()
+        expect(filters(page, "key")).to_have_value("")
+        expect(rows(page)).to_have_count(50)
+        expect(page.locator("#page-requests")).to_be_visible()
+
+
+def test_a_reload_keeps_the_open_request_and_the_time_span(browser, tmp_path):
+    every = [each.id for each in crowd(60, until=time())][::-1]
+    with gateway(tmp_path, count=60) as where, shown(browser, where) as page:
+        page.locator("input[name=span][value=week]").check()
+        rows(page).nth(3).click()
+        expect(page.locator("#detail")).to_contain_text(every[3])
+        page.reload()
+        expect(page.locator("#detail")).to_contain_text(every[3])
+        expect(page.locator("input[name=span][value=week]")).to_be_checked()
+        page.locator("#detail-older").click()
+        expect(page.locator("#detail")).to_contain_text(every[4])
+        page.keyboard.press("Escape")
+        expect(page).to_have_url(re.compile("#requests[?]span=week$"))
+        expect(page.locator(f"[data-id='{every[4]}']")).to_be_focused()
+
+        page.goto(f"{where}/console/#requests?request={every[55]}")
+        expect(page.locator("#detail")).to_contain_text(every[55])
+        expect(page.locator("#detail-older")).to_be_disabled()  # it is not on this page
+        page.locator("#detail-close").click()
+        expect(page).to_have_url(re.compile("#requests$"))
+
+
+def test_without_a_ledger_the_page_has_no_empty_boxes(browser):
+    config = GatewayConfig(ServerConfig(port=0), ROUTES)
+    with (
+        run_gateway_in_thread(config, transport=Emulator(any_model=True)) as where,
+        shown(browser, where) as page,
+    ):
+        assert ask(where, "opus/low") == 200
+        expect(rows(page)).to_have_count(1)
+        expect(page.locator("#no-ledger")).to_contain_text("The ledger is disabled")
+        for place in ("#sums", "#plot", "#models", "#rules", ".spans"):
+            expect(page.locator(place)).to_be_hidden()

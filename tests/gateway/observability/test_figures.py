@@ -70,7 +70,8 @@ def test_the_slices_of_a_span_add_up_to_its_requests(database, tmp_path, span):
     assert sum(Decimal(each.cost or 0) for each in found.slices) == sum(r.cost or 0 for r in inside)
     assert found.ends == Counter(each.end for each in inside)
     steps = range(found.since, found.until, found.step)
-    assert all(each.at in steps for each in found.slices)
+    assert all(each.at in steps for each in (*found.slices, *found.steps))
+    assert sum(each.requests for each in found.steps) == len(inside)
     assert len(steps) <= 60
 
 
@@ -90,12 +91,14 @@ def test_what_was_refused_for_a_budget_or_a_model_is_a_bite_too(database, tmp_pa
         Receipt(id=f"{n}", at=NOW - n, key="ci", front="x", said="opus", status=s, end="refused")
         for n, s in enumerate((429, 429, 403, 404))
     ]
-    written(database, tmp_path, refused)
+    admin = Receipt(id="a", at=NOW, key="ci", front="", status=403, end="refused")  # names no model
+    written(database, tmp_path, [*refused, admin])
 
     found = load_figures(database, "hour", now=NOW)
 
     assert {(bite.why, bite.times) for bite in found.bites} == {("limit", 2), ("model", 1)}
     assert found.slices == []
+    assert sum(each.requests for each in found.steps) == 5
 
 
 def test_codes_of_adjustments_are_counted_one_by_one(database, tmp_path):

@@ -128,7 +128,8 @@ def _has_refused(gateway: GatewayContext, quota: Quota) -> bool:
 
 
 def _describe(quota: Quota, taken: int) -> str:
-    return f"{taken / quota.most:.0%} of {_format(quota, quota.most)} per {quota.per} is used"
+    percent = 100 * taken // quota.most  # rounded down: 100% is all of it
+    return f"{percent}% of {_format(quota, quota.most)} per {quota.per} is used"
 
 
 def _describe_rest(quota: Quota, taken: int) -> str:

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from ...errors import BadParameter
 from ...thinking import LEVELS
+from ..requests.requester import find_end
 from ..server.context import GatewayContext
 from .actor import AdminCall
 from .preview import PlanPreview, ServedName, list_served_names, preview
@@ -31,6 +32,9 @@ async def show_plan(gateway: GatewayContext, call: AdminCall) -> PlanPreview:
     key = next((each for each in await gateway.keys.all() if each.name == named), None)
     if named and key is None:
         message = f"unknown key {named!r}"
+        raise BadParameter(message)
+    if key is not None and (end := find_end(key, gateway.now())) is not None:
+        message = f"the gateway key {key.name!r} {end}, so its requests are rejected"
         raise BadParameter(message)
     model, wish = query.get("model") or "", query.get("thinking")
     return preview(gateway.config, gateway.routing, model, wish, key=key)

@@ -57,14 +57,14 @@ KeyView: Any = defstruct(
         ("made_here", bool),
         ("bounds", list[QuotaView]),
         ("lowered", list[LoweredLimit]),
-        ("without_room", list[str]),
+        ("without_room", list[LoweredLimit]),
         ("has_room", bool),
     ],
     namespace={
         "__doc__": (
             "A key without its text and hash; made_here: not in gateway.toml. lowered: models "
             "whose answers the rest of its budgets shortens; without_room: models for whose "
-            "shortest useful answer nothing is left; has_room: it is left for some model."
+            "shortest useful answer too little is left; has_room: it is left for some model."
         )
     },
     frozen=True,
@@ -144,7 +144,7 @@ async def _describe_key(gateway: GatewayContext, key: GatewayKey) -> Any:
     taken = {quota.name: amount for quota, amount in zip(budgets, used, strict=True)}
     lowered = find_lowered_limits(key, gateway.routing, group, taken)
     useful = [each for each in lowered if each.max_tokens >= USEFUL_ANSWER]
-    full = [each.model for each in lowered if each.max_tokens < USEFUL_ANSWER]
+    full = [each for each in lowered if each.max_tokens < USEFUL_ANSWER]
     models = {
         each.entry.id
         for each in (gateway.routing.names() if full else ())
@@ -157,7 +157,7 @@ async def _describe_key(gateway: GatewayContext, key: GatewayKey) -> Any:
         bounds=await _list_quotas(gateway, find_quotas(key)),
         lowered=useful[:_LOWERED],
         without_room=full[:_LOWERED],
-        has_room=not full or bool(models - set(full)),
+        has_room=not full or bool(models - {each.model for each in full}),
     )
 
 

@@ -7,13 +7,13 @@ from msgspec import Struct, json
 from ...canon import Json, Message, Request
 from ...canon import Text as Words
 from ...catalog import ModelEntry
-from ...errors import UnknownModel
+from ...errors import BadParameter, UnknownModel
 from ...exchange import plan as make_plan
 from ...exchange import prepare
 from ...store import load_catalog, resolve_auto
 from ...thinking import LEVELS, UNSET, Plan, Policy, RequestParameters, parse_intent
 from ..config.model import GatewayConfig, GatewayKey, GatewayRoute
-from ..config.routing import Routing
+from ..config.routing import Routing, allows
 from ..config.secrets import find_provider_url
 from ..levels.level_rules import AppliedLevel, RequestedLevel, apply_rules
 
@@ -70,10 +70,13 @@ def preview(
     *,
     key: GatewayKey | None = None,
 ) -> PlanPreview:
-    """Return the plan and body; without rules for a model not served; raises UsageError."""
-    entry, route, served, level = _resolve(routing, name)
+    """Return the plan and body; without rules for a model not served; raises UsageError.
+
+    A level in the name goes before ``level_text``, as it does in a request.
+    """
+    entry, route, served, level = _resolve(routing, name, key)
     words = entry.capability.extra_words
-    said = level_text or level
+    said = level or level_text
     wanted = RequestedLevel(
         parse_intent(said, words=words) if said else UNSET, "name" if said else "unset"
     )
@@ -86,13 +89,16 @@ def preview(
 
 
 def _resolve(
-    routing: Routing, name: str
+    routing: Routing, name: str, key: GatewayKey | None
 ) -> tuple[ModelEntry, GatewayRoute | None, bool, str | None]:
     try:
         resolved = routing.resolve(name)
     except UnknownModel:
         split = load_catalog().split(name)
         return load_catalog().entry(name), None, False, split.level
+    if key is not None and not allows(key, resolved):
+        message = f"the key {key.name!r} may not use {name!r}"
+        raise BadParameter(message)
     return resolved.entries[0], resolved.route, True, resolved.level
 
 

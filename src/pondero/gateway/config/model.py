@@ -360,6 +360,8 @@ def find_name_problem(name: str, holder: str = "key") -> str | None:
         return f"a {holder}'s name may have {LONGEST_KEY_NAME} characters"
     if not name.strip() or not name.isprintable():
         return f"a {holder}'s name must be printable, in one line, and say whose it is"
+    if name in (".", ".."):  # in an address, these lead elsewhere
+        return f"a {holder}'s name may not be {name!r}"
     return None
 
 

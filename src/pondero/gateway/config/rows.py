@@ -13,9 +13,10 @@ from ...canon import convert_json
 from ...catalog import Lookup, TomlFile, did_you_mean
 from ...errors import BadConfig, BadThinking, UsageError
 from ...store import check_auto
-from ...thinking import FIGURES, parse_intent
+from ...thinking import parse_intent
 from .deployment_names import check_provider, split_deployment
 from .examples import EXAMPLES
+from .level_order import find_order_problem
 from .model import (
     Deployment,
     GatewayGroup,
@@ -59,17 +60,17 @@ class ConfigRows:
         }
         built = self.build({**row, "thinking": numbers}, kind, place)
         dial = convert_json(numbers, LevelRules)
-        words = msgspec.structs.asdict(dial).items()
-        depths = {name: self._depth(name, word, place) for name, word in words if word}
-        if depths.get("floor", 0) > depths.get("cap", depths.get("floor", 0)):
-            problem = f"floor {dial.floor!r} is above cap {dial.cap!r}"
+        for name, word in msgspec.structs.asdict(dial).items():
+            if word:
+                self._check_level(name, word, place)
+        if (problem := find_order_problem(dial, self._words)) is not None:
             raise self.error(
                 (*place, "thinking", "floor"), problem, "lower the floor, or raise the cap"
             )
         return built
 
-    def _depth(self, name: str, word: str, place: Place) -> int:
-        """Return the tokens that a level commonly means; raises BadConfig if it is no level."""
+    def _check_level(self, name: str, word: str, place: Place) -> None:
+        """Raise BadConfig for a word that is no level, or cannot be this rule."""
         at = (*place, "thinking", name)
         try:
             intent = parse_intent(word, words=self._words)
@@ -81,9 +82,6 @@ class ConfigRows:
             check_auto(word)
         except (BadThinking, BadConfig) as error:
             raise self.error(at, str(error)) from None
-        if intent.kind == "budget":
-            return intent.tokens or 0
-        return FIGURES.get(intent.level or "", 0)
 
     def build(self, row: Mapping[str, Any], kind: type[_T], place: Place) -> _T:
         """Return a row as a value; raises BadConfig with its line and a cure."""

@@ -55,6 +55,13 @@ class UsageSlice(Struct, frozen=True, kw_only=True):
     cost: str | None
 
 
+class StepTotal(Struct, frozen=True, kw_only=True):
+    """How many requests a time step has, which begins at ``at``; also those sent to no model."""
+
+    at: int
+    requests: int
+
+
 class RuleHit(Struct, frozen=True, kw_only=True):
     """How often a rule changed a key's requests for a name, and when it last did."""
 
@@ -150,6 +157,7 @@ class ConsoleFigures(Struct, frozen=True, kw_only=True):
     since: int
     until: int
     step: int
+    steps: list[StepTotal]
     slices: list[UsageSlice]
     bites: list[RuleHit]
     adjustments: dict[str, int]
@@ -199,6 +207,7 @@ def load_figures(
         since=time.since * 60,
         until=time.until * 60,
         step=time.step * 60,
+        steps=_load_steps(rows, time.step),
         slices=_load_slices(rows, time.step),
         bites=_load_rule_hits(rows),
         adjustments=_count_adjustments(rows),
@@ -414,6 +423,14 @@ def _load_purposes(rows: Rows) -> list[PurposeTotal]:
     ]
 
 
+def _load_steps(rows: Rows, step: int) -> list[StepTotal]:
+    found = rows(
+        f"SELECT minute / {step}, count(*) FROM pondero_receipts "  # noqa: S608 - all of it is ours
+        "WHERE {where} GROUP BY 1 ORDER BY 1"
+    )
+    return [StepTotal(at=at * step * 60, requests=count) for at, count in found]
+
+
 def _load_slices(rows: Rows, step: int) -> list[UsageSlice]:
     found = rows(
         f"SELECT minute / {step}, {_MODEL}, sent, count(*), sum(thinking), sum(output), "  # noqa: S608 - all of it is ours
@@ -445,7 +462,7 @@ def _load_rule_hits(rows: Rows) -> list[RuleHit]:
     rejected = rows(
         "SELECT CASE status WHEN 429 THEN 'limit' ELSE 'model' END, key, said, asked, NULL, "  # noqa: S608 - all of it is ours
         "count(*), max(at) FROM pondero_receipts "
-        "WHERE {where} AND ended = 'refused' AND status IN (403, 429) "
+        "WHERE {where} AND ended = 'refused' AND status IN (403, 429) AND said <> '' "
         f"GROUP BY 1, key, said, asked ORDER BY 6 DESC, 7 DESC LIMIT {_MOST}"
     )
     return [_make_rule_hit(each) for each in (*applied, *rejected)]

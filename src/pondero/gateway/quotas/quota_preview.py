@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from ...canon import Usage
+from ...catalog import ModelEntry
 from ...store import price_usage
 from ..config.model import REFERENCES, GatewayConfig, GatewayGroup, GatewayKey
 from ..config.routing import Routing, allows
@@ -17,10 +18,14 @@ _WORDS = {"requests": "requests", "tokens": "tokens", "thinking_tokens": "thinki
 
 
 class LoweredLimit(Struct, frozen=True, kw_only=True):
-    """A model whose answers get this output limit under a budget, unless they ask less."""
+    """A model whose answers get this output limit under a budget, unless they ask less.
+
+    ``holder`` has that budget, such as ``key ci`` or ``group research``.
+    """
 
     model: str
     max_tokens: int
+    holder: str
 
 
 def describe_quotas(holder: Holder) -> str:
@@ -67,12 +72,13 @@ def find_lowered_limits(
         if most is None or entry.id in found or not allows(key, routing.resolve(served.name)):
             continue
         covered = [
-            _find_covered(quota, taken.get(quota.name, 0), entry.provider.name, entry.model)
+            (limit, quota.holder)
             for quota in budgets
+            if (limit := _find_covered(quota, taken.get(quota.name, 0), entry)) is not None
         ]
-        least = min((each for each in covered if each is not None), default=most)
+        least, holder = min(covered, default=(most, ""))
         if least < most:
-            found[entry.id] = LoweredLimit(model=entry.id, max_tokens=least)
+            found[entry.id] = LoweredLimit(model=entry.id, max_tokens=least, holder=holder)
     return sorted(found.values(), key=lambda each: each.max_tokens)
 
 
@@ -81,10 +87,10 @@ def list_budgets(key: GatewayKey, group: GatewayGroup | None) -> list[Quota]:
     return [quota for quota in find_quotas(key, group) if not quota.rolling]
 
 
-def _find_covered(quota: Quota, taken: int, provider: str, model: str) -> int | None:
+def _find_covered(quota: Quota, taken: int, entry: ModelEntry) -> int | None:
     """Return how many tokens the rest of a budget covers; None if it does not limit them."""
     left = max(0, quota.most - taken)
     if quota.unit != "money":
         return left if quota.unit == "tokens" else None
-    price = price_usage(provider, model, Usage(0, output=_MILLION))
+    price = price_usage(entry.provider.name, entry.model, Usage(0, output=_MILLION))
     return int(left / BILLION / float(price) * _MILLION) if price else None

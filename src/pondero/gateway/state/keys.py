@@ -18,6 +18,7 @@ from ...errors import BadParameter, BadThinking, StoreError
 from ...store import Database, Schema, check_auto, data_folder, write_atomic
 from ...thinking import parse_intent
 from ..config.endpoint_section import find_endpoint_problem
+from ..config.level_order import find_order_problem
 from ..config.model import MOST_COST, GatewayKey, find_name_problem, parse_expiry
 from ..config.secrets import hash_key, make_key
 from .redis_link import AWAY, SharedStateLost
@@ -398,9 +399,13 @@ def _build_key(row: Mapping[str, Json]) -> GatewayKey:
             if parse_intent(word).kind == "auto":
                 message = f"invalid {word!r}; use a level"
                 raise BadThinking(message)  # noqa: TRY301 - reported like any other
+        problem = find_order_problem(key.thinking)
     except (msgspec.ValidationError, BadThinking, ValueError) as error:
         message = f"invalid key: {str(error).replace('`', '')}"
         raise BadParameter(message) from None
+    if problem is not None:
+        message = f"invalid key: {problem}; lower the floor, or raise the cap"
+        raise BadParameter(message)
     if (wrong := find_endpoint_problem(key)) is not None:
         raise BadParameter(f"invalid key: {'; '.join(wrong)}")
     for bound in (key.budget, key.limit):

@@ -11,14 +11,17 @@ let entered = false; // whether the gateway let this page in before
 export async function ask(place, { method = "GET", body, signal } = {}) {
   const response = await send(place, { method, body, signal });
   const answer = await response.json();
-  if (!response.ok) throw new Error(answer.error?.message ?? `the gateway says ${response.status}`);
+  if (!response.ok) throw new Error(findMessage(answer, response));
   return answer;
 }
+
+const findMessage = (answer, response) => answer?.error?.message ?? `the gateway says ${response.status}`;
+const readMessage = async (response) => findMessage(await response.json().catch(() => null), response);
 
 /** Save the answer to a request as a file. */
 export async function download(place, name) {
   const response = await send(place);
-  if (!response.ok) throw new Error((await response.json()).error?.message ?? `the gateway says ${response.status}`);
+  if (!response.ok) throw new Error(await readMessage(response));
   const link = document.createElement("a");
   link.href = URL.createObjectURL(await response.blob());
   link.download = name;
@@ -32,24 +35,28 @@ export class Follower {
   #connection = null;
   #wake = () => {};
 
-  /** Call `onRows` with requests as they end, and `onState` with "live" or "away"; never returns. */
+  /** Call `onRows` with requests as they end, and `onState` with "live", "away", or "rejected" and why; never returns. */
   async run(onRows, onState) {
     let failures = 0;
     for (;;) {
       const connection = (this.#connection = new AbortController());
+      let rejected = null;
       try {
         const response = await send(`live?${this.#query}`, { signal: connection.signal });
         if (response.ok) {
           failures = 0;
           onState("live");
           for await (const event of events(response.body, connection)) onRows(JSON.parse(event).requests);
+        } else if (response.status < 500) {
+          rejected = await readMessage(response);
         }
       } catch {
         // The gateway is unreachable, silent, or another query is wanted.
       }
       if (connection.signal.reason === "query") continue;
       failures += 1;
-      if (failures > 1) onState("away"); // a gateway that restarts is back at once
+      if (rejected !== null) onState("rejected", rejected);
+      else if (failures > 1) onState("away"); // a gateway that restarts is back at once
       await this.#rest(Math.min(250 * 2 ** failures, 5_000));
     }
   }
@@ -59,6 +66,7 @@ export class Follower {
     if (query === this.#query) return;
     this.#query = query;
     this.#connection?.abort("query");
+    this.#wake();
   }
 
   /** Try again now. */
@@ -101,25 +109,29 @@ async function send(place, { method = "GET", body, signal } = {}) {
       cache: "no-store",
       credentials: "same-origin",
       redirect: "error",
+    }).catch((error) => {
+      throw error instanceof TypeError ? new Error("the gateway cannot be reached") : error;
     });
-    if (response.status !== 401) {
-      entered = true;
+    // With a key, 403 says that it is no admin key; a viewer, whose changes are 403 too, has none.
+    if (response.status !== 401 && !(response.status === 403 && key)) {
+      entered ||= response.ok;
       return response;
     }
+    const why = response.status === 403 ? await readMessage(response) : null;
     if (key && key === sessionStorage.getItem(KEY)) sessionStorage.removeItem(KEY);
-    signingIn ??= signIn(Boolean(key)).finally(() => (signingIn = null));
+    signingIn ??= signIn(Boolean(key), why).finally(() => (signingIn = null));
     await signingIn;
   }
 }
 
 /** Ask for an admin key, or lead to the identity provider, which leaves this page. */
-async function signIn(again) {
+async function signIn(again, why) {
   const field = document.getElementById("enter-key");
   const label = await findProvider();
   const provider = document.getElementById("enter-provider");
   provider.hidden = label === null;
   provider.textContent = `Sign in with ${label}`;
-  document.getElementById("enter-why").textContent = describe(again, label);
+  document.getElementById("enter-why").textContent = describe(again, why, label);
   document.getElementById("enter-submit").className = label === null ? "main" : "quiet";
   dialog.showModal();
   (label === null ? field : provider).focus();
@@ -135,7 +147,8 @@ async function signIn(again) {
   });
 }
 
-function describe(again, label) {
+function describe(again, why, label) {
+  if (why) return `That key was not accepted: ${why}. Try another.`;
   if (again) return "That key was not accepted. Try another.";
   if (entered && label !== null) return "Your session has ended. Sign in again.";
   if (label !== null) return "Sign in, or use an admin key. The key stays in this browser tab.";
@@ -158,7 +171,7 @@ export async function signOut() {
   sessionStorage.removeItem(KEY);
   if (!key) {
     const response = await fetch("../admin/sign-out", { method: "POST", cache: "no-store", credentials: "same-origin", redirect: "error" });
-    if (!response.ok) throw new Error((await response.json()).error?.message ?? `the gateway says ${response.status}`);
+    if (!response.ok) throw new Error(await readMessage(response));
   }
   location.reload();
 }

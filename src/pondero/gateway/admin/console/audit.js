@@ -1,7 +1,7 @@
 // The audit page: who changed what, newest first, with a filter and pages.
 
 import { ask, download } from "./api.js";
-import { attempt, el, fullTime, shortTime } from "./elements.js";
+import { attempt, disable, el, fullTime, shortTime } from "./elements.js";
 
 const form = document.getElementById("audit-filters");
 const list = document.getElementById("entries");
@@ -98,7 +98,7 @@ function write(value) {
 }
 
 function mark() {
-  document.getElementById("audit-clear").disabled = !filled().length;
+  disable(document.getElementById("audit-clear"), !filled().length, form.elements.actor);
   for (const name of NAMES) form.elements[name].classList.toggle("set", Boolean(form.elements[name].value));
 }
 

@@ -16,16 +16,20 @@ export function startBalance(picked) {
 }
 
 /** Draw the steps of a span of time. */
-export function drawBalance(figures, slices) {
+export function drawBalance(figures) {
   const count = Math.round((figures.until - figures.since) / figures.step);
   const steps = Array.from({ length: count }, (_, at) => ({
     at: figures.since + at * figures.step, answer: 0, cost: 0, requests: 0, levels: Object.fromEntries(LEVELS.map((level) => [level, 0])),
   }));
-  for (const slice of slices) {
-    const step = steps[Math.floor((slice.at - figures.since) / figures.step)];
+  const find = ({ at }) => steps[Math.floor((at - figures.since) / figures.step)];
+  for (const each of figures.steps) {
+    const step = find(each);
+    if (step) step.requests += each.requests; // also those that were sent to no model
+  }
+  for (const slice of figures.slices) {
+    const step = find(slice);
     if (!step) continue;
     step.answer += slice.answer;
-    step.requests += slice.requests;
     step.cost += Number(slice.cost ?? 0);
     step.levels[slice.level ?? "off"] += slice.thinking;
   }

@@ -1,7 +1,7 @@
 // One request in full: its level, how it ended, tokens, cost, and where its time went.
 
 import { ask } from "./api.js";
-import { el, formatCost, fullTime, number, seconds, tokens } from "./elements.js";
+import { disable, el, formatCost, fullTime, number, seconds, tokens } from "./elements.js";
 import { endWord } from "./filters.js";
 
 const dialog = document.getElementById("detail");
@@ -19,22 +19,31 @@ const PATHS = {
   passed: "passed on unchanged but for the level and the name", fitted: "fitted to the model; its answer is passed on",
   translated: "translated between two APIs", none: "not sent",
 };
-let moves = () => null;
+const BUTTONS = [[1, document.getElementById("detail-older")], [-1, document.getElementById("detail-newer")]];
+let around = null;
 let turn = 0;
 
-/** Show a request; `move` returns the id of the next one in a direction, or null. */
-export async function openDetail(id, move) {
-  moves = move;
+export const closeDetail = () => dialog.close();
+export const isDetailOpen = () => dialog.open;
+export const onDetailClosed = (act) => dialog.addEventListener("close", act);
+
+/** Show a request; `list` says if there is another in a direction, and moves to it and returns its id. */
+export async function openDetail(id, list) {
+  around = list;
   if (!dialog.open) dialog.showModal();
+  for (const [direction, button] of BUTTONS) disable(button, !list.hasNeighbour(direction), document.getElementById("detail-close"));
   const mine = ++turn;
   try {
     const found = await ask(`requests/${encodeURIComponent(id)}`);
     if (mine === turn) draw(found);
   } catch (error) {
-    if (mine !== turn) return;
-    title.textContent = "Request";
-    content.replaceChildren(el("p", { class: "wrong", role: "alert" }, error.message));
+    if (mine === turn) fail(error);
   }
+}
+
+function fail(error) {
+  title.textContent = "Request";
+  content.replaceChildren(el("p", { class: "wrong", role: "alert" }, error.message));
 }
 
 function draw({ request, phases, adjustments }) {
@@ -73,15 +82,16 @@ function draw({ request, phases, adjustments }) {
 function outcome(request) {
   const bad = request.end !== "done";
   return el("p", { class: "outcome" }, el("span", { class: bad ? "tag wrong" : "tag good" }, `${endWord(request.end)} ${request.status}`),
-    request.reason ? ` ${request.reason}` : bad ? " no reason is recorded" : null);
+    request.reason ? ` ${request.reason}` : request.end === "left" ? " the client disconnected before the answer ended" : bad ? " no reason is recorded" : null);
 }
 
 function why(request, adjustments) {
   if (request.why?.startsWith("rule:")) return `the rule ${request.why.slice(5)}`;
   if (request.why) return RULES[request.why] ?? request.why;
   const code = Object.keys(adjustments).find((each) => adjustments[each]);
-  if (request.asked === request.sent) return "sent as requested";
-  return code ? adjustments[code] : "nothing was requested, so the model's default holds";
+  if (request.asked !== "nothing" && request.asked === request.sent) return "sent as requested";
+  if (code) return adjustments[code];
+  return request.asked === "nothing" ? "nothing was requested, so the model's default holds" : "no reason is recorded";
 }
 
 const section = (name, ...children) => el("section", {}, el("h3", {}, name), ...children);
@@ -102,14 +112,19 @@ function timeBar(phases) {
   return bar;
 }
 
-function step(direction) {
-  const id = moves(direction);
-  if (id) openDetail(id, moves);
+async function step(direction) {
+  if (!around.hasNeighbour(direction)) return;
+  const mine = ++turn;
+  try {
+    const id = await around.move(direction);
+    if (mine === turn && id) openDetail(id, around);
+  } catch (error) {
+    if (mine === turn) fail(error);
+  }
 }
 
 document.getElementById("detail-close").addEventListener("click", () => dialog.close());
-document.getElementById("detail-older").addEventListener("click", () => step(1));
-document.getElementById("detail-newer").addEventListener("click", () => step(-1));
+for (const [direction, button] of BUTTONS) button.addEventListener("click", () => step(direction));
 dialog.addEventListener("keydown", (event) => {
   const direction = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   if (!direction || event.target.closest("#detail-body")) return;
@@ -119,4 +134,3 @@ dialog.addEventListener("keydown", (event) => {
 dialog.addEventListener("click", (event) => {
   if (event.target === dialog) dialog.close(); // outside the panel
 });
-dialog.addEventListener("close", () => document.querySelector("#rows [tabindex='0']")?.focus());

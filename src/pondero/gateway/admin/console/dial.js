@@ -1,7 +1,7 @@
 // The dial page: a model, a level, and the exact JSON that would be sent.
 
 import { ask } from "./api.js";
-import { LEVELS, compact, el, svg } from "./elements.js";
+import { LEVELS, compact, copy, el, svg, tokens } from "./elements.js";
 
 const model = document.getElementById("dial-model");
 const level = document.getElementById("dial-level");
@@ -51,11 +51,13 @@ function tell(message) {
   sheets.body.textContent = sheets.plan.textContent = "";
 }
 
-function show(found, requested) {
+function show(found, chosen) {
   const { plan } = found;
+  const asked = String(plan.asked ?? chosen);
+  const requested = LEVELS.includes(asked) ? asked : chosen;
   gauge(requested, plan.level);
   const sent = plan.budget === null ? (plan.level ?? "nothing") : `${plan.level ?? ""} ${compact(plan.budget)} tokens`.trim();
-  const facts = [["requested", requested], ["sent", sent]];
+  const facts = [["requested", asked === chosen ? asked : `${tokens(asked)}, as the name says; it goes before the slider`], ["sent", sent]];
   if (found.rule) facts.push(["rule", `${RULES[found.rule] ?? found.rule} of the ${holder.value ? "key or the route" : "route"}`]);
   for (const note of plan.adjustments) facts.push([note.code.replaceAll("_", " "), note.why]);
   facts.push(["facts", `${plan.facts.source}; checked ${plan.facts.checked ?? "never"}`]);
@@ -132,12 +134,7 @@ for (const name of Object.keys(sheets)) {
     document.getElementById(`tab-${other}`).focus();
   });
 }
-document.getElementById("copy-json").addEventListener("click", async (event) => {
-  const shown = sheets.body.hidden ? sheets.plan : sheets.body;
-  await navigator.clipboard.writeText(shown.textContent);
-  event.target.textContent = "Copied";
-  setTimeout(() => (event.target.textContent = "Copy"), 1500);
-});
+document.getElementById("copy-json").addEventListener("click", (event) => copy(sheets.body.hidden ? sheets.plan : sheets.body, event.target));
 document.getElementById("stops").append(...LEVELS.map((word, at) => el("span", { onclick: () => { level.value = at; look(); } }, word)));
 document.getElementById("knob").addEventListener("submit", (event) => event.preventDefault());
 level.addEventListener("input", look);

@@ -28,14 +28,39 @@ function fill(element, attributes, children) {
 
 /** Do something, and show at the top of the page why it failed. */
 export async function attempt(act) {
-  const trouble = document.getElementById("trouble");
   try {
     await act();
-    trouble.hidden = true;
+    document.getElementById("trouble").hidden = true;
   } catch (error) {
-    trouble.textContent = error.message;
-    trouble.hidden = !document.getElementById("lost").hidden; // the banner says it already
+    complain(error.message);
   }
+}
+
+/** Say at the top of the page what is wrong. */
+export function complain(message) {
+  const trouble = document.getElementById("trouble");
+  trouble.textContent = message;
+  trouble.hidden = !document.getElementById("lost").hidden; // the banner says it already
+}
+
+/** Copy the text of an element, and say on the button how that went. */
+export async function copy(element, button) {
+  try {
+    await navigator.clipboard.writeText(element.textContent);
+    button.textContent = "Copied";
+  } catch { // browsers give pages no clipboard on plain http from another machine
+    getSelection().selectAllChildren(element);
+    const copied = document.execCommand("copy");
+    button.textContent = copied ? "Copied" : "Select and copy it yourself";
+    if (copied) getSelection().removeAllRanges();
+  }
+  setTimeout(() => (button.textContent = "Copy"), 1500);
+}
+
+/** Disable a button, or enable it; the focus moves on first, because a disabled button loses it. */
+export function disable(button, disabled, instead) {
+  if (disabled && document.activeElement === button) instead.focus();
+  button.disabled = disabled;
 }
 
 /** Return words for a screen reader only. */
@@ -51,12 +76,15 @@ export function formatCost(value) {
   if (dollars === 0) return "$0";
   if (dollars >= 100) return `$${whole.format(Math.round(dollars))}`;
   if (dollars >= 0.1) return `$${dollars.toFixed(2)}`;
+  if (dollars < 0.000001) return "< $0.000001";
   return `$${dollars.toPrecision(2).replace(/\.?0+$/, "")}`;
 }
 
 export function seconds(value) {
   if (value < 0.0995) return `${Math.round(value * 1000)} ms`;
-  return value >= 60 ? `${Math.floor(value / 60)}m ${Math.round(value % 60)}s` : `${value.toFixed(value < 10 ? 2 : 1)} s`;
+  if (value < 59.95) return `${value.toFixed(value < 9.995 ? 2 : 1)} s`;
+  const whole = Math.round(value);
+  return `${Math.floor(whole / 60)}m ${whole % 60}s`;
 }
 
 export const clock = (at) => new Date(at * 1000).toLocaleTimeString("en-GB");

@@ -1,6 +1,6 @@
 // The filters above the table: the form, the address of the page, and the query of the admin API.
 
-import { LEVELS, el } from "./elements.js";
+import { LEVELS, disable, el } from "./elements.js";
 
 const form = document.getElementById("filters");
 const NAMES = ["search", "key", "group", "model", "outcome", "level", "purpose", "since", "until"];
@@ -8,6 +8,8 @@ const ENDS = { done: "answered", refused: "rejected", failed: "failed", left: "c
 const PAUSE = 250; // milliseconds after a key before a search begins
 let onChange = () => {};
 let timer = null;
+const spans = [...document.querySelectorAll("input[name=span]")];
+const statusGroup = el("optgroup", { label: "HTTP status" });
 
 /** Return what a request's end is called. */
 export const endWord = (end) => ENDS[end] ?? end;
@@ -15,33 +17,44 @@ export const endWord = (end) => ENDS[end] ?? end;
 /** Call a function after each change of a filter. */
 export function startFilters(changed) {
   onChange = changed;
-  option("outcome", "", "all");
   form.elements.outcome.append(
     el("optgroup", { label: "outcome" }, ...Object.entries(ENDS).map(([end, word]) => el("option", { value: `end=${end}` }, word))),
-    el("optgroup", { label: "HTTP status" }));
-  for (const level of LEVELS) option("level", level, level);
+    statusGroup);
+  for (const level of LEVELS) option("level", level);
   option("level", "tokens", "a number of tokens");
   option("level", "none", "nothing");
 }
 
 /** Offer values; one that is chosen and does not occur any more stays. */
 export function offer({ keys, groups, models, statuses, purposes }) {
-  for (const key of keys) option("key", key, key);
-  for (const group of groups) option("group", group, group);
-  for (const model of models) option("model", model, model);
-  for (const purpose of purposes) option("purpose", purpose, purpose);
-  for (const status of statuses) option("outcome", `status=${status}`, String(status), form.elements.outcome.lastElementChild);
+  for (const key of keys) option("key", key);
+  for (const group of groups) option("group", group);
+  for (const model of models) option("model", model);
+  for (const purpose of purposes) option("purpose", purpose);
+  for (const status of statuses) option("outcome", `status=${status}`);
 }
 
-function option(name, value, text, group = form.elements[name]) {
-  if (![...form.elements[name].options].some((each) => each.value === value)) group.append(el("option", { value }, text));
+function option(name, value, text = value) {
+  if ([...form.elements[name].options].some((each) => each.value === value)) return;
+  const status = name === "outcome" && readOutcome(value).get("status");
+  (status ? statusGroup : form.elements[name]).append(el("option", { value }, status ? describeOutcome(value) : text));
 }
+
+const readOutcome = (value) => new URLSearchParams(value);
+
+/** Return an outcome in words: "429", or "rejected 429" if only one end of this status is meant. */
+function describeOutcome(value) {
+  const { end, status } = Object.fromEntries(readOutcome(value));
+  return end ? `${endWord(end)} ${status}` : status;
+}
+
+const isOutcome = (value) => [...readOutcome(value)].every(([name, each]) => ["end", "status"].includes(name) && each);
 
 /** Return the filters as the admin API takes them. */
 export function readQuery() {
   const query = new URLSearchParams();
   for (const [name, value] of filled()) {
-    if (name === "outcome") query.set(...value.split("="));
+    if (name === "outcome") for (const pair of readOutcome(value)) query.set(...pair);
     else if (name === "since" || name === "until") query.set(name, String(new Date(value).getTime() / 1000));
     else query.set(name, value);
   }
@@ -53,20 +66,52 @@ export const isFiltered = () => filled().length > 0;
 
 const filled = () => NAMES.map((name) => [name, form.elements[name].value.trim()]).filter(([, value]) => value);
 
-/** Set the filters that the address of the page has. */
+/** Set the filters and the time span that the address of the page has; return whether any differs. */
 export function readAddress(text) {
+  const before = describe().toString();
   const given = new URLSearchParams(text);
   for (const name of NAMES) {
-    const value = given.get(name) ?? "";
-    if (value && form.elements[name].options) option(name, value, value);
+    const text = given.get(name) ?? "";
+    const value = name === "outcome" && !isOutcome(text) ? "" : text;
+    if (value && form.elements[name].options) option(name, value);
     form.elements[name].value = value;
   }
+  (spans.find((each) => each.value === given.get("span")) ?? spans.find((each) => each.defaultChecked)).checked = true;
   mark();
+  return describe().toString() !== before;
+}
+
+/** Return the filters and the time span as the address of the page has them. */
+function describe() {
+  const query = new URLSearchParams(filled());
+  const span = spans.find((each) => each.checked);
+  if (!span.defaultChecked) query.set("span", span.value);
+  return query;
+}
+
+const write = (query) => `#requests${query.size ? `?${query}` : ""}`;
+
+/** Return the id of the request that the address of the page has; null without one. */
+export const readRequest = () => new URLSearchParams(location.hash.split("?")[1]).get("request");
+
+/** Put the request that is open into the address; Back closes it. */
+export function writeRequest(id) {
+  const query = describe();
+  query.set("request", id);
+  if (readRequest() === null) history.pushState({ opened: true }, "", write(query));
+  else history.replaceState(history.state, "", write(query));
+}
+
+/** Take the request that was closed out of the address. */
+export function leaveRequest() {
+  if (readRequest() === null) return; // Back did
+  if (history.state?.opened) history.back();
+  else history.replaceState(null, "", write(describe()));
 }
 
 /** Set one filter, or clear it if it has this value. */
 export function toggle(name, value) {
-  if (form.elements[name].options) option(name, value, value);
+  if (form.elements[name].options) option(name, value);
   form.elements[name].value = form.elements[name].value === value ? "" : value;
   changed();
 }
@@ -87,15 +132,17 @@ function localTime(at) {
 }
 
 function mark() {
-  document.getElementById("clear").disabled = !isFiltered();
+  disable(document.getElementById("clear"), !isFiltered(), form.elements.search);
   for (const name of NAMES) form.elements[name].classList.toggle("set", Boolean(form.elements[name].value));
 }
 
-function changed() {
+/** Show what the filters want; Back returns to the filters before, but not to each letter of a search. */
+function changed({ typing = false } = {}) {
   clearTimeout(timer);
   mark();
-  const query = new URLSearchParams(filled());
-  history.replaceState(null, "", `#requests${query.size ? `?${query}` : ""}`);
+  const place = write(describe());
+  if (typing) history.replaceState(null, "", place);
+  else if (place !== location.hash) history.pushState(null, "", place);
   onChange();
 }
 
@@ -109,12 +156,13 @@ form.addEventListener("submit", (event) => {
   changed();
 });
 form.addEventListener("reset", () => setTimeout(changed));
+for (const span of spans) span.addEventListener("change", () => changed());
 form.addEventListener("change", (event) => {
   if (event.target.name !== "search") changed();
 });
 form.elements.search.addEventListener("input", () => {
   clearTimeout(timer);
-  timer = setTimeout(changed, PAUSE);
+  timer = setTimeout(() => changed({ typing: true }), PAUSE);
 });
 form.elements.search.addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || !form.elements.search.value) return;

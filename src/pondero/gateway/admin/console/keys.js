@@ -1,7 +1,7 @@
 // The keys page: lists keys and groups with their rules and quotas, and creates, changes, blocks and removes them.
 
 import { ask } from "./api.js";
-import { LEVELS, attempt, compact, el, formatCost } from "./elements.js";
+import { LEVELS, attempt, compact, complain, copy, el, formatCost } from "./elements.js";
 import { mayChange } from "./who.js";
 
 const form = document.getElementById("make");
@@ -20,6 +20,11 @@ export async function openKeys() {
     : guarded
     ? "Only people who are signed in see this page."
     : "Every program and user of this machine can use this page; other machines cannot. Create an admin key to restrict it.";
+  if (edited !== null && !keys.some((key) => key.name === edited)) {
+    const gone = edited;
+    cancel();
+    complain(`the key ${gone} is gone, and so is its form`);
+  }
   document.getElementById("key-list").replaceChildren(
     ...keys.map(keyCard),
     ...(keys.length ? [] : [el("li", { class: "none" }, el("strong", {}, "No keys yet: every local client can send requests."), " Once you create a key, every client needs one.")]),
@@ -53,13 +58,14 @@ function groupCard(group) {
 
 function keyCard(key) {
   const state = key.blocked ? "blocked" : hasExpired(key) ? "expired" : key.has_room ? "active" : "no room";
+  const lines = [...key.bounds.map(quotaLine), ...key.without_room.map(fullLine), ...key.lowered.map(loweredLine)];
   return el("li", { class: key.blocked || hasExpired(key) ? "card blocked" : "card", "data-key": key.name },
     el("div", { class: "line" },
       el("h2", {}, key.name), el("span", { class: state === "active" ? "tag good" : "tag wrong" }, state),
       key.admin ? el("span", { class: "tag" }, "admin") : null, key.metrics ? el("span", { class: "tag" }, "metrics") : null,
       mayChange() ? el("span", { class: "acts" },
         key.made_here ? el("button", { type: "button", class: "quiet", onclick: () => edit(key) }, "Edit") : null,
-        el("button", { type: "button", class: "quiet", onclick: () => block(key) }, key.blocked ? "Unblock" : "Block"),
+        el("button", { type: "button", class: "quiet block", onclick: () => block(key) }, key.blocked ? "Unblock" : "Block"),
         key.made_here ? el("button", { type: "button", class: "quiet danger", onclick: () => remove(key) }, "Remove") : null) : null),
     el("dl", { class: "facts" },
       ...(key.group ? fact("group", key.group) : []),
@@ -68,7 +74,7 @@ function keyCard(key) {
       ...fact("level rules", formatRules(key.thinking)),
       ...(key.expires ? fact(hasExpired(key) ? "expired" : "expires", formatTime(key.expires)) : []),
       ...fact("from", key.made_here ? "this console, or the admin API" : "gateway.toml")),
-    key.bounds.length ? el("ul", { class: "bounds" }, ...key.bounds.map(quotaLine), ...key.without_room.map(fullLine), ...key.lowered.map(loweredLine)) : null);
+    lines.length ? el("ul", { class: "bounds" }, ...lines) : null);
 }
 
 const hasExpired = (key) => Boolean(key.expires) && new Date(key.expires) <= new Date();
@@ -81,11 +87,13 @@ function formatRules(rules) {
   return words.filter(([name]) => rules[name]).map(([name, word]) => word + rules[name]).join(", ") || "no limit";
 }
 
-const fullLine = (model) => el("li", {}, `no room for an answer of ${model}`);
+const fullLine = (limit) => el("li", {}, `no room for an answer of ${limit.model} in ${budgetOf(limit)}`);
 
 function loweredLine(limit) {
-  return el("li", {}, `covers answers of ${compact(limit.max_tokens)} tokens on ${limit.model}; longer ones are shortened`);
+  return el("li", {}, `${budgetOf(limit)} covers answers of ${compact(limit.max_tokens)} tokens on ${limit.model}; longer ones are shortened`);
 }
+
+const budgetOf = ({ holder }) => (holder.startsWith("group ") ? `the budget of the ${holder}` : "its budget");
 
 function quotaLine(bound) {
   const amount = bound.unit === "money" ? formatCost : compact;
@@ -100,6 +108,7 @@ function quotaLine(bound) {
 
 async function block(key) {
   await change(() => ask(`keys/${encodeURIComponent(key.name)}`, { method: "PATCH", body: { blocked: !key.blocked } }));
+  focusCard(key.name, ".block");
 }
 
 async function remove(key) {
@@ -108,16 +117,26 @@ async function remove(key) {
   sure.returnValue = "no";
   sure.showModal();
   await new Promise((done) => sure.addEventListener("close", done, { once: true }));
-  if (sure.returnValue === "yes") await change(() => ask(`keys/${encodeURIComponent(key.name)}`, { method: "DELETE" }));
+  if (sure.returnValue !== "yes") return;
+  const card = findCard(key.name);
+  const near = card?.nextElementSibling ?? card?.previousElementSibling;
+  await change(() => ask(`keys/${encodeURIComponent(key.name)}`, { method: "DELETE" }));
+  focusCard(findCard(key.name) ? key.name : near?.dataset.key);
 }
 
+/** Change a key, and show the keys as they are now, also if it failed. */
 async function change(act) {
-  await attempt(act);
-  await openKeys();
+  await attempt(async () => {
+    try {
+      await act();
+    } finally {
+      await openKeys();
+    }
+  });
 }
 
 let edited = null; // the name of the key in the form, unless it creates one
-let expiry = ""; // as the form showed it, to the minute
+let begun = {}; // its settings, as the form showed them first
 
 function edit(key) {
   cancel();
@@ -134,7 +153,7 @@ function edit(key) {
   elements.reach.value = key.endpoints === null ? "" : key.endpoints.length ? "some" : "none";
   for (const each of reach.querySelectorAll("input")) each.checked = key.endpoints?.includes(each.value) ?? false;
   drawReach();
-  expiry = elements.expires.value;
+  begun = readForm();
   elements.name.readOnly = true;
   document.getElementById("make-title").textContent = `Edit the key ${key.name}`;
   document.getElementById("make-submit").textContent = "Save";
@@ -153,7 +172,12 @@ function setField(field, value) {
 function leave() {
   const name = edited;
   cancel();
-  findCard(name)?.querySelector("button")?.focus();
+  focusCard(name);
+}
+
+/** Focus a button of a key, or the page if the key is gone. */
+function focusCard(name, button = "button") {
+  (findCard(name)?.querySelector(button) ?? document.getElementById("main")).focus();
 }
 
 const findCard = (name) => [...document.querySelectorAll("#key-list > li")].find((each) => each.dataset.key === name);
@@ -190,9 +214,9 @@ form.addEventListener("submit", async (event) => {
   wrong.hidden = true;
   try {
     if (edited !== null) {
-      const body = readForm();
-      if (form.elements.expires.value === expiry) delete body.expires;
-      await ask(`keys/${encodeURIComponent(edited)}`, { method: "PATCH", body });
+      // Only what was changed here: someone else may have changed the rest meanwhile.
+      const body = Object.fromEntries(Object.entries(readForm()).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(begun[name])));
+      if (Object.keys(body).length) await ask(`keys/${encodeURIComponent(edited)}`, { method: "PATCH", body });
       await openKeys();
       leave();
     } else {
@@ -204,6 +228,7 @@ form.addEventListener("submit", async (event) => {
   } catch (error) {
     wrong.textContent = error.message;
     wrong.hidden = false;
+    await openKeys().catch(() => {}); // the key may be gone, or have changed
   }
 });
 form.addEventListener("keydown", (event) => {
@@ -228,11 +253,7 @@ async function showKey(name, key) {
   text.textContent = "";
 }
 
-document.getElementById("made-copy").addEventListener("click", async (event) => {
-  await navigator.clipboard.writeText(document.getElementById("made-key").textContent);
-  event.target.textContent = "Copied";
-  setTimeout(() => (event.target.textContent = "Copy"), 1500);
-});
+document.getElementById("made-copy").addEventListener("click", (event) => copy(document.getElementById("made-key"), event.target));
 for (const select of form.querySelectorAll("[data-levels]")) {
   select.append(el("option", { value: "" }, select.dataset.levels), ...LEVELS.map((level) => el("option", {}, level)));
 }

@@ -2,14 +2,15 @@
 
 import { ask, download } from "./api.js";
 import { drawBalance, startBalance } from "./balance.js";
-import { attempt, el } from "./elements.js";
-import { isFiltered, offer, readAddress, readQuery, setTime, startFilters } from "./filters.js";
-import { addRows, openTable } from "./table.js";
+import { attempt, copy, el } from "./elements.js";
+import { isFiltered, offer, readAddress, readQuery, readRequest, setTime, startFilters } from "./filters.js";
+import { addRows, openTable, showRequest } from "./table.js";
 import { drawTotals } from "./totals.js";
 
 export { focusSearch } from "./filters.js";
 
 const REST = 4000; // milliseconds between two updates of the figures while requests arrive
+const IDLE = 30_000; // milliseconds between two updates while none arrive: time passes, and budgets begin again
 const SHARE = 10; // the figures may take a tenth of the time
 const KINDS = {
   dial_deaf: "levels make no difference", thinks_though_off: "thinks though off", exhausted: "answers are all thinking",
@@ -26,20 +27,32 @@ export function startRequests(live) {
   follower = live;
   startFilters(() => attempt(refresh));
   startBalance(setTime);
+  setTimeout(tick, IDLE);
 }
 
-export async function openRequests(query) {
-  readAddress(query);
-  await refresh();
-  const { choices } = await ask("choices?span=month");
-  if (choices) offer(choices);
+/** Show what the address wants; `stays`: the page is in view, and may show it already. */
+export async function openRequests(query, stays = false) {
+  const isNew = readAddress(query) || !stays;
+  if (isNew) await listRequests();
+  showRequest(readRequest());
+  if (!isNew) return;
+  await addUp();
+  await lookForChoices("month");
 }
 
 /** Show what the filters want. */
 async function refresh() {
+  await listRequests();
+  await addUp();
+}
+
+async function listRequests() {
   follower.follow(readQuery().toString());
-  reading?.abort(); // the table comes first
-  await openTable(); // before the figures, which may take the database seconds
+  reading?.abort(); // the table comes first: the figures may take the database seconds
+  await openTable();
+}
+
+async function addUp() {
   await Promise.all([look(), lookForAlerts()]);
   if (!isFiltered() && !document.getElementById("empty").hidden) await drawExample();
 }
@@ -47,10 +60,28 @@ async function refresh() {
 /** Add requests that just ended. */
 export function addLive(rows) {
   addRows(rows);
+  const values = (name) => rows.map((row) => row[name]).filter(Boolean);
+  offer({ keys: values("key"), groups: values("group"), models: values("model"), statuses: values("status"), purposes: values("purpose") });
   due ??= setTimeout(() => {
     due = null;
-    if (!document.getElementById("page-requests").hidden) Promise.all([look(), lookForAlerts()]).catch(() => {});
+    update(look, lookForAlerts);
   }, rest);
+}
+
+function tick() {
+  update(look, lookForAlerts, () => lookForChoices("hour")); // a filter keeps others' requests away
+  setTimeout(tick, Math.max(IDLE, rest));
+}
+
+/** Ask again, if the page is in view; a failure is the connection's, which has a banner. */
+function update(...looks) {
+  if (document.hidden || document.getElementById("page-requests").hidden) return;
+  for (const each of looks) each().catch(() => {});
+}
+
+async function lookForChoices(span) {
+  const { choices } = await ask(`choices?span=${span}`);
+  if (choices) offer(choices);
 }
 
 async function look() {
@@ -65,11 +96,10 @@ async function look() {
   if (mine !== reading || !found) return;
   rest = Math.max(REST, SHARE * (performance.now() - begun));
   const { figures } = found;
-  if (figures === null) {
-    document.getElementById("readout").textContent = "The ledger is disabled, so there is no history to show.";
-    return;
-  }
-  drawBalance(figures, figures.slices);
+  document.getElementById("no-ledger").hidden = figures !== null;
+  document.getElementById("page-requests").classList.toggle("brief", figures === null);
+  if (figures === null) return;
+  drawBalance(figures);
   drawTotals(figures);
 }
 
@@ -113,7 +143,6 @@ async function drawExample() {
 /** Return a text as one word of a shell. */
 const quote = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
-for (const radio of document.querySelectorAll("input[name=span]")) radio.addEventListener("change", () => attempt(look));
 document.getElementById("export").addEventListener("click", (event) => attempt(async () => {
   event.target.disabled = true;
   try {
@@ -122,8 +151,4 @@ document.getElementById("export").addEventListener("click", (event) => attempt(a
     event.target.disabled = false;
   }
 }));
-document.getElementById("copy-example").addEventListener("click", async (event) => {
-  await navigator.clipboard.writeText(document.getElementById("example").textContent);
-  event.target.textContent = "Copied";
-  setTimeout(() => (event.target.textContent = "Copy"), 1500);
-});
+document.getElementById("copy-example").addEventListener("click", (event) => copy(document.getElementById("example"), event.target));

@@ -1,9 +1,9 @@
 // The table of requests: pages over the whole ledger, live rows on the first of them, and the keyboard.
 
 import { ask } from "./api.js";
-import { openDetail } from "./detail.js";
-import { attempt, el, formatCost, ladder, number, seconds, shortTime, tokens, unseen } from "./elements.js";
-import { endWord, isFiltered, readQuery } from "./filters.js";
+import { closeDetail, isDetailOpen, onDetailClosed, openDetail } from "./detail.js";
+import { attempt, disable, el, formatCost, ladder, number, seconds, shortTime, tokens, unseen } from "./elements.js";
+import { endWord, isFiltered, leaveRequest, readQuery, writeRequest } from "./filters.js";
 
 const PAGE = 50;
 const SEARCH = 3000; // milliseconds after which a search for rare requests waits to be told to continue
@@ -22,6 +22,8 @@ let turn = 0;
 let problem = null; // why older requests are missing
 let searched = null; // the time of the oldest request that was looked at, if there are others
 let searching = false;
+let opened = null; // the id of the request that is open
+let held = []; // requests that ended while one is open: its neighbours stay
 
 /** Show the newest requests that the filters want. */
 export async function openTable() {
@@ -32,6 +34,7 @@ export async function openTable() {
 
 /** Add requests that just ended. */
 export function addRows(ended) {
+  if (isDetailOpen()) return void held.push(...ended);
   const fresh = ended.filter((row) => !rows.has(row.id));
   if (paused || cursors.length > 1) {
     waiting += fresh.length;
@@ -101,8 +104,11 @@ function drawState() {
   drawPlace(none);
   if (document.activeElement === further && (searching || searched === null)) (older.disabled ? newer : older).focus();
   further.hidden = searching || searched === null;
-  older.disabled = !next || searched !== null;
-  newer.disabled = cursors.length === 1;
+  const [isOldest, isNewest] = [!next || searched !== null, cursors.length === 1];
+  if (!isOldest) older.disabled = false;
+  if (!isNewest) newer.disabled = false;
+  disable(older, isOldest, newer);
+  disable(newer, isNewest, older);
   document.getElementById("pager").hidden = none && cursors.length === 1 && !problem && searched === null;
   if (!body.querySelector("[tabindex='0']")) body.firstElementChild?.setAttribute("tabindex", "0");
   drawPause();
@@ -193,15 +199,47 @@ function focus(row) {
 
 function open(row) {
   focus(row);
-  openDetail(row.dataset.id, (step) => {
-    const other = step > 0 ? neighbour("nextElementSibling") : neighbour("previousElementSibling");
-    if (!other) return null;
-    focus(other);
-    return other.dataset.id;
-  });
+  writeRequest(row.dataset.id);
+  showRequest(row.dataset.id);
 }
 
-const neighbour = (side) => body.querySelector("[tabindex='0']")?.[side];
+/** Show one request, which may be on another page; null: none. */
+export function showRequest(id) {
+  if (id === null) return closeDetail();
+  opened = id;
+  if (findOpened()) focus(findOpened());
+  openDetail(id, { hasNeighbour, move });
+}
+
+const findOpened = () => [...body.rows].find((row) => row.dataset.id === opened);
+const neighbour = (step) => findOpened()?.[step > 0 ? "nextElementSibling" : "previousElementSibling"];
+
+function hasNeighbour(step) {
+  if (!findOpened()) return false;
+  return Boolean(neighbour(step) || (step > 0 ? next && searched === null : cursors.length > 1));
+}
+
+/** Return the id of the next request in a direction, on this page or on the next; null without one. */
+async function move(step) {
+  let other = neighbour(step);
+  if (!other && hasNeighbour(step)) {
+    await go(step);
+    other = step > 0 ? body.firstElementChild : body.lastElementChild;
+  }
+  if (!other) return null;
+  focus(other);
+  opened = other.dataset.id;
+  writeRequest(opened);
+  return opened;
+}
+
+onDetailClosed(() => {
+  const ended = held;
+  held = [];
+  leaveRequest();
+  body.querySelector("[tabindex='0']")?.focus();
+  if (ended.length) addRows(ended);
+});
 
 body.addEventListener("click", (event) => {
   const row = event.target.closest("tr");

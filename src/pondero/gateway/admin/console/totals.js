@@ -45,11 +45,20 @@ function drawSums({ slices, bites, ends, models }) {
   );
 }
 
+/** Replace what a place contains; the button that had the focus, or its place, keeps it. */
+function redraw(place, ...children) {
+  const focused = place.contains(document.activeElement) ? document.activeElement : null;
+  place.replaceChildren(...children);
+  if (!focused) return;
+  const same = [...place.querySelectorAll("button")].find((each) => each.dataset.choice === focused.dataset.choice);
+  (same ?? place.closest("[tabindex]")).focus({ preventScroll: true });
+}
+
 /** Fill a table: columns are [name, classes, cell of a row]. */
 function fillTable(id, columns, rows, none) {
   const table = document.getElementById(id);
-  if (!rows.length) return table.replaceChildren(el("tbody", {}, el("tr", {}, el("td", { class: "none" }, none))));
-  table.replaceChildren(
+  if (!rows.length) return redraw(table, el("tbody", {}, el("tr", {}, el("td", { class: "none" }, none))));
+  redraw(table,
     el("thead", {}, el("tr", {}, ...columns.map(([name, classes]) => el("th", { scope: "col", class: classes }, name)))),
     el("tbody", {}, ...rows.map((row) => el("tr", {}, ...columns.map(([, classes, cell], at) =>
       el(at ? "td" : "th", at ? { class: classes } : { scope: "row", class: classes }, cell(row)))))));
@@ -68,10 +77,10 @@ function drawModels({ models, slices }) {
   fillTable("models", [
     ["model", "name", (row) => choice("model", row.model)],
     ["route", "name extra", (row) => row.route ?? "–"],
-    ["requests", "number", (row) => number(row.requests)],
+    ["requests", "number some", (row) => number(row.requests)],
     ["errors", "number", (row) => el("span", { class: row.failed ? "wrong" : null }, rate(row.failed, row.requests))],
     ["first byte p50 / p95", "number extra", (row) => pair(row.first)],
-    ["total p50 / p95", "number", (row) => pair(row.seconds)],
+    ["total p50 / p95", "number some", (row) => pair(row.seconds)],
     ["p99", "number extra", (row) => (row.seconds.length ? seconds(row.seconds[2]) : "–")],
     ["thinking", "number thinking", (row) => compact(row.thinking)],
     ["answer", "number extra", (row) => compact(row.answer)],
@@ -84,10 +93,10 @@ function drawSpend({ keys }) {
   fillTable("spend", [
     ["key", "name", (row) => (row.key ? choice("key", row.key) : el("i", {}, "without a valid key"))],
     ["requests", "number", (row) => number(row.requests)],
-    ["errors", "number", (row) => el("span", { class: row.failed ? "wrong" : null }, rate(row.failed, row.requests - row.rejected))],
+    ["errors", "number some", (row) => el("span", { class: row.failed ? "wrong" : null }, rate(row.failed, row.requests - row.rejected))],
     ["rejected", "number extra", (row) => number(row.rejected)],
     ["thinking", "number thinking", (row) => compact(row.thinking)],
-    ["answer", "number", (row) => compact(row.answer)],
+    ["answer", "number some", (row) => compact(row.answer)],
     ["cost", "number", (row) => formatCost(row.cost)],
   ], keys, "No requests in this time span.");
 }
@@ -96,9 +105,9 @@ function drawGroups({ groups }) {
   document.getElementById("groups-panel").hidden = groups.length === 0;
   fillTable("group-spend", [
     ["group", "name", (row) => choice("group", row.group)],
-    ["keys", "number", (row) => number(row.keys)],
+    ["keys", "number some", (row) => number(row.keys)],
     ["requests", "number", (row) => number(row.requests)],
-    ["errors", "number", (row) => el("span", { class: row.failed ? "wrong" : null }, rate(row.failed, row.requests - row.rejected))],
+    ["errors", "number some", (row) => el("span", { class: row.failed ? "wrong" : null }, rate(row.failed, row.requests - row.rejected))],
     ["rejected", "number extra", (row) => number(row.rejected)],
     ["thinking", "number thinking", (row) => compact(row.thinking)],
     ["answer", "number extra", (row) => compact(row.answer)],
@@ -106,8 +115,8 @@ function drawGroups({ groups }) {
   ], groups, "No requests in this time span.");
 }
 
-const choice = (name, value) =>
-  el("button", { type: "button", class: "plain", "aria-pressed": String(isChosen(name, value)), onclick: () => toggle(name, value) }, value);
+const choice = (name, value, text = value) =>
+  el("button", { type: "button", class: "plain", "data-choice": `${name}=${value}`, "aria-pressed": String(isChosen(name, value)), onclick: () => toggle(name, value) }, text);
 
 function barOf(model, levels, most) {
   const bar = el("span", { class: "bar", "aria-hidden": "true" });
@@ -124,14 +133,16 @@ function barOf(model, levels, most) {
 }
 
 function fillList(id, items, none) {
-  document.getElementById(id).replaceChildren(...(items.length ? items : [el("li", { class: "none" }, none)]));
+  redraw(document.getElementById(id), ...(items.length ? items : [el("li", { class: "none" }, none)]));
 }
 
 function drawStatuses({ statuses }) {
-  const bad = statuses.filter((each) => each.end !== "done").slice(0, SHOWN);
-  fillList("statuses", bad.map((each) => el("li", {},
-    el("button", { type: "button", class: "plain", onclick: () => toggle("outcome", `status=${each.status}`) }, `${endWord(each.end)} ${each.status}`),
-    el("span", {}, compact(each.requests)))), "Every request was answered.");
+  const bad = statuses.filter((each) => each.end !== "done");
+  const rest = bad.slice(SHOWN);
+  fillList("statuses", [
+    ...bad.slice(0, SHOWN).map((each) => el("li", {}, choice("outcome", `end=${each.end}&status=${each.status}`, `${endWord(each.end)} ${each.status}`), el("span", {}, compact(each.requests)))),
+    ...(rest.length ? [el("li", {}, el("span", {}, `${rest.length} other ${rest.length === 1 ? "status" : "statuses"}`), el("span", {}, compact(sum(rest, "requests"))))] : []),
+  ], "Every request was answered.");
 }
 
 function drawRules({ bites }) {

@@ -1,6 +1,7 @@
 // Shows who uses the console, and hides from viewers what they may not do; the gateway refuses it anyway.
 
 import { ask, signOut } from "./api.js";
+import { attempt } from "./elements.js";
 
 const place = document.getElementById("who");
 let actor = null;
@@ -18,12 +19,4 @@ export async function openWho() {
 /** Return whether this person may change anything. */
 export const mayChange = () => actor?.role === "admin";
 
-document.getElementById("sign-out").addEventListener("click", async () => {
-  const trouble = document.getElementById("trouble");
-  try {
-    await signOut();
-  } catch (error) {
-    trouble.textContent = error.message;
-    trouble.hidden = false;
-  }
-});
+document.getElementById("sign-out").addEventListener("click", () => attempt(signOut));
