@@ -16,10 +16,12 @@ from pondero.emulator import Emulator
 from pondero.errors import BadThinking, UnknownModel, UnknownProvider
 from pondero.thinking import Evidence
 
+SHIPPED = Lookup(load_shipped())
+
 
 @pytest.fixture(scope="module")
 def finder():
-    return Lookup(load_shipped())
+    return SHIPPED
 
 
 @pytest.mark.parametrize(
@@ -453,3 +455,22 @@ def test_a_misspelt_level_after_any_known_model_is_never_part_of_its_name(mark):
     for entry in lookup.entries():
         with pytest.raises(BadThinking, match="did you mean 'high'"):
             lookup.entry(f"{entry.id}{mark}hihg")
+
+
+@pytest.mark.parametrize("word", ["command", "embed", "whisper", "labs", "rerank", "whisper-1"])
+def test_a_word_that_no_maker_owns_is_no_model_without_its_provider(word):
+    with pytest.raises(UnknownModel, match=f"unknown model '{word}'"):
+        SHIPPED.entry(word)
+
+
+def test_a_word_for_embeddings_or_speech_after_a_line_is_a_model_of_the_maker_of_that_line():
+    entry = SHIPPED.entry("gpt-99-realtime")
+    assert (entry.provider.name, entry.why, entry.capability.thinks) == ("openai", "word", False)
+
+
+@pytest.mark.parametrize("provider", SHIPPED.catalog.names.defaults)
+def test_every_default_model_is_one_that_its_provider_serves(provider):
+    name = SHIPPED.default_of(provider)
+    assert name is not None
+    entry = SHIPPED.entry(name)
+    assert (entry.id, entry.provider.name) == (name, provider)

@@ -18,6 +18,8 @@ _VERSION = re.compile(r"-\d{1,2}(?![0-9a-z])")
 _BOUNDARIES = "-:@"  # characters that can follow a name; _BOUNDARY has the conditions
 _BOUNDARY = re.compile(r"[-:]|@(?=\d|default|latest)")
 _LONGEST = 96  # characters of a name that may be a misspelt one; the longest of all have 60
+_SHORTEST = 4  # letters of a word that may be a misspelt one: los is no sol
+_NEARLY = 0.85  # of 1: opuss and opus have 0.89, worth and north 0.8
 _LIKELY = 24  # names that are compared letter by letter
 
 
@@ -170,6 +172,12 @@ class SimilarNames:
     def has_swapped(self, word: str) -> bool:
         """Return whether a name has the letters of this word in another order."""
         return "".join(sorted(word)) in self._swapped
+
+    def has_nearly(self, word: str) -> bool:
+        """Return whether a word differs from a name in a letter or two; short words do not."""
+        if len(word) < _SHORTEST:
+            return False
+        return self.has_swapped(word) or bool(self.close(word, 1, _NEARLY))
 
     def close(self, word: str, most: int, cutoff: float) -> list[str]:
         """Return the similar names, the nearest first; none for a word that is much too long."""

@@ -260,7 +260,10 @@ class Lookup:
         if hit is None or hit.inferred:
             if unknown == "error":
                 raise UnknownModel(self._describe_unknown(name.model, f"{provider.label} model "))
-            if name.provider is None and is_misspelt(name.model, self._words_of(provider)):
+            # A line's first word alone, as command, is a word of English and no model.
+            if name.provider is None and (
+                name.model.isalpha() or is_misspelt(name.model, self._words_of(provider))
+            ):
                 raise UnknownModel(self._describe_unknown(name.model))
         model = provider.aliases.get(name.model, name.model)
         near = self._find_near(provider, model) if hit is None or hit.inferred else None
@@ -300,15 +303,33 @@ class Lookup:
         name = self.catalog.names.defaults.get(provider)
         if name is None or provider not in self.catalog.providers:
             return None
-        model = self.entry(name).model
-        bare = fold_name(model)
-        # A router spells the names of makers in its own way: anthropic/claude-sonnet-5.5.
-        own = (
-            each
-            for each in self._list_served(self.catalog.providers[provider])
-            if bare in self.bare_names(provider, each)
+        short = self._find_short(ParsedModelName(None, name))
+        if short is None:
+            return f"{provider}:{name}"
+        model = short.id.partition(":")[2]
+        return f"{provider}:{self._find_own_name(provider, model) or model}"
+
+    def find_example(self, provider: str) -> str | None:
+        """Return a model that a provider serves, the default of another one, for a message."""
+        shorts = (
+            self._find_short(ParsedModelName(None, name))
+            for name in self.catalog.names.defaults.values()
         )
-        return f"{provider}:{next(own, model)}"
+        own = (
+            self._find_own_name(provider, short.id.partition(":")[2])
+            for short in shorts
+            if short is not None
+        )
+        return next(filter(None, own), None)
+
+    def _find_own_name(self, provider: str, model: str) -> str | None:
+        """Return a provider's own name of a model; None if it does not serve it.
+
+        A router spells the names of makers in its own way: anthropic/claude-sonnet-5.5.
+        """
+        bare = fold_name(model)
+        served = self._list_served(self.catalog.providers[provider])
+        return next((each for each in served if bare in self.bare_names(provider, each)), None)
 
     @property
     def short_names(self) -> dict[str, ShortName]:
@@ -484,8 +505,20 @@ class Lookup:
         groups = self.catalog.groups.values()
         homes = [known[group.home] for group in groups if group.home and group.home in known]
         found = [(home, hit) for home in homes if (hit := self._row(home, name.model))]
-        found = found or [(home, hit) for home in homes if (hit := self._search(home, name.model))]
+        found = found or [(home, hit) for home in homes if (hit := self._guess_home(home, name))]
         return max(found, key=lambda pair: (not pair[1].inferred, pair[1].weight), default=None)
+
+    def _guess_home(self, home: Provider, name: ParsedModelName) -> FamilyMatch | None:
+        """Return what a name without its provider would be at a home; None if it is not of there.
+
+        A word for what a model does, as embed, is of all makers: one of its lines must have the
+        name too.
+        """
+        hit = self._search(home, name.model)
+        if hit is None or hit.why != "word":
+            return hit
+        line = self._kin(home).best(self.bare_names(home.name, name.model))
+        return None if line is None else replace(hit, weight=line.weight)
 
     def _check_level(self, text: str) -> None:
         """Raise BadThinking if the model is known and its level is misspelt."""
@@ -527,6 +560,15 @@ class Lookup:
             return
         if hit is not None and hit.weight:
             raise BadThinking(f"{text!r} names two levels, {first!r} and {level_text!r}; give one")
+
+    def is_misspelt_short(self, word: str) -> bool:
+        """Return whether a word is nearly a short name, as opuss, and no name itself."""
+        bare = fold_name(word)
+        return bare not in self._similar_shorts and self._similar_shorts.has_nearly(bare)
+
+    @cached_property
+    def _similar_shorts(self) -> SimilarNames:
+        return SimilarNames(self.short_names)
 
     def close(self, model: str) -> list[str]:
         """Return similar catalogued names, the nearest first."""

@@ -10,12 +10,13 @@ from msgspec import Struct
 
 from ..canon import Json
 from ..catalog import ShortName, describe_meaning
-from ..client import UsualModel, find_usual_model, load_catalog
+from ..client import UsualModel, explain_no_default, find_usual_model, load_catalog
 from ..errors import UnknownModel
 from ..store import Settings, Template, load_settings
 from ..thinking import LEVELS
 from .output.echo import say
 
+UNSET = "no model is named and none is set"
 NO_MODEL = "no model is named, none is set, and there is no key"
 _NAME_ONE = "('pondero models' lists them); or set one: 'pondero config set model opus/medium'"
 _HOW_TO_ASK = (
@@ -100,7 +101,8 @@ def choose_by_key(how: str = _HOW_TO_ASK, *, offline: bool = False) -> UsualMode
     """Return the model for the key that is present; raise UsageError without one."""
     usual = find_usual_model(offline=offline)
     if usual is None:
-        raise click.UsageError(f"{NO_MODEL}. {how}")
+        reason = explain_no_default()
+        raise click.UsageError(f"{NO_MODEL}. {how}" if reason is None else f"{UNSET}; {reason}")
     return usual
 
 

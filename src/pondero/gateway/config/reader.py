@@ -137,15 +137,11 @@ def default_config(
 
 
 def _is_ready(provider: catalog.Provider, own: ProviderOverride, saved: frozenset[str]) -> bool:
-    named = (*provider.keys, *(_SIGNERS if provider.auth == "aws" else ()))
     return (
         own.key is not None
         or provider.auth == "none"
-        or any(os.environ.get(name, "").strip() or name in saved for name in named)
+        or any(os.environ.get(name, "").strip() or name in saved for name in provider.key_variables)
     )
-
-
-_SIGNERS = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE")  # where botocore finds the signing key
 
 
 _SECTIONS = (
