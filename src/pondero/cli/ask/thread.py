@@ -140,16 +140,23 @@ def start_thread(
 
 
 def _seems_model(words: tuple[str, ...]) -> bool:
-    """Return whether the first word is nearly a model's name, or looks like one."""
+    """Return whether the first word looks like a model's name, or is nearly a short one."""
     if not words or len(words[0].split()) != 1:
         return False
-    return bool(_NAME.fullmatch(words[0])) or bool(load_catalog().close(words[0]))
+    return bool(_NAME.fullmatch(words[0])) or load_catalog().is_misspelt_short(words[0])
+
+
+def _begins_with_misspelt(words: tuple[str, ...]) -> bool:
+    """Return whether a misspelt short name comes before what may be the whole question."""
+    first, *others = words or ("",)
+    may_be_apart = len(others) == 1 or any(" " in each for each in others)
+    return may_be_apart and load_catalog().is_misspelt_short(first)
 
 
 def _check_for_misspelt_model(words: tuple[str, ...]) -> None:
     """Raise UsageError rather than pay another model for a question that begins with a name."""
     named = len(words) > 1 and _NAME.fullmatch(words[0]) and load_catalog().close(words[0])
-    if named or _begins_with_level(words):
+    if named or _begins_with_misspelt(words) or _begins_with_level(words):
         try:
             load_catalog().entry(words[0], unknown="error")
         except UsageError as error:
