@@ -14,7 +14,8 @@ from .schema import Family
 
 _WORD = re.compile(r"[a-z]{4,}")
 _NO_DIGIT = re.compile(r"\D+")
-_VERSION = re.compile(r"-\d{1,2}(?![0-9a-z])")
+# A version may have a word, as the 5.1x of gpt-5.1x; 8b, 32k, 8x7b and 16e are sizes.
+_VERSION = re.compile(r"-\d{1,2}(?!(?:[bekm]|x\d+b)(?![0-9a-z]))[a-z]*(?![0-9a-z])")
 _BOUNDARIES = "-:@"  # characters that can follow a name; _BOUNDARY has the conditions
 _BOUNDARY = re.compile(r"[-:]|@(?=\d|default|latest)")
 _LONGEST = 96  # characters of a name that may be a misspelt one; the longest of all have 60

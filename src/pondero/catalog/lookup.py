@@ -146,6 +146,7 @@ class ModelEntry(Struct, frozen=True):
     def to_json(self) -> dict[str, Any]:
         """Return the catalog's facts as plain JSON values."""
         facts = self.capability
+        budget = facts.sent_budget
         return {
             "id": self.id,
             "provider": self.provider.name,
@@ -156,7 +157,7 @@ class ModelEntry(Struct, frozen=True):
             "levels": list(facts.levels),
             "off": facts.off or not facts.thinks,
             "default": facts.default,
-            "budget": [facts.budget.min, facts.budget.max] if facts.budget else None,
+            "budget": [budget.min, budget.max] if budget else None,
             "shown": facts.shown,
             "max_output": self.max_output,
             "context": self.context,
@@ -260,10 +261,7 @@ class Lookup:
         if hit is None or hit.inferred:
             if unknown == "error":
                 raise UnknownModel(self._describe_unknown(name.model, f"{provider.label} model "))
-            # A line's first word alone, as command, is a word of English and no model.
-            if name.provider is None and (
-                name.model.isalpha() or is_misspelt(name.model, self._words_of(provider))
-            ):
+            if name.provider is None and self._is_no_name(provider, name.model):
                 raise UnknownModel(self._describe_unknown(name.model))
         model = provider.aliases.get(name.model, name.model)
         near = self._find_near(provider, model) if hit is None or hit.inferred else None
@@ -351,6 +349,14 @@ class Lookup:
         if short is not None and short.id.startswith(f"{provider.name}:"):
             return short.id.partition(":")[2]
         return near_name(model, self._list_served(provider))
+
+    def _is_no_name(self, provider: Provider, model: str) -> bool:
+        """Return whether an unknown name without its provider is a mistake, not a new model."""
+        # A line's first word alone, as command, is a word of English.
+        if model.isalpha() or is_misspelt(model, self._words_of(provider)):
+            return True
+        near = self._find_near(provider, model)
+        return near is not None and _join_words(near) == _join_words(model)  # gpt5, grok4
 
     def _is_free(self, model: str) -> bool:
         known = self.catalog.providers.values()
@@ -526,9 +532,7 @@ class Lookup:
         if cut <= 0 or is_level_text(text[cut + 1 :], words=self._words):
             return
         try:
-            name = self.split(text[:cut])
-            short = self._find_short(name)
-            hit = self._find_hit(name if short is None else self.split(short.id))
+            hit = self._find_meant(self.split(text[:cut]))
         except (UnknownModel, BadThinking):
             return
         if hit is None or hit.family.match == ("",):
@@ -548,6 +552,11 @@ class Lookup:
         found = self._search_homes(name) if name.provider is None else self._find_at(name)
         return found[1] if found is not None else None
 
+    def _find_meant(self, name: ParsedModelName) -> FamilyMatch | None:
+        """Return the match of a name, of the model that it means if it is a short one."""
+        short = self._find_short(name)
+        return self._find_hit(name if short is None else self.split(short.id))
+
     def _check_one_level(self, text: str, model: str, level_text: str) -> None:
         """Raise BadThinking if a known model is followed by two levels."""
         cut = max(model.rfind("/"), model.rfind("@"))
@@ -555,7 +564,7 @@ class Lookup:
         if cut <= 0 or not self._is_level(first, model):
             return
         try:
-            hit = self._find_hit(self.split(model[:cut]))
+            hit = self._find_meant(self.split(model[:cut]))
         except UnknownModel:
             return
         if hit is not None and hit.weight:
@@ -618,6 +627,10 @@ class Lookup:
         close = get_close_matches(name, known, n=1)
         guess = f"did you mean {close[0]!r}? " if close else ""
         return f"unknown provider {name!r}; {guess}use {' '.join(known)}"
+
+
+def _join_words(model: str) -> str:
+    return fold_name(model).replace("-", "")
 
 
 @lru_cache(maxsize=1024)

@@ -67,13 +67,15 @@ def test_thinking_without_a_level_is_shown_where_the_model_shows_it_by_itself(as
 
 
 def test_a_name_that_is_nearly_a_model_is_questioned_on_stderr_while_it_goes_on(ask):
-    code, out, err = ask("--offline", "claude-opus5/low", SUM)
+    code, out, err = ask("--offline", "anthropic:claude-opus5/low", SUM)
     assert (code, out) == (0, "17 * 23 = 391\n")
     assert "did you mean 'claude-opus-5'?" in err
 
 
 def test_two_levels_are_a_usage_error_and_zero_is_off(ask):
     code, _, err = ask("--offline", "claude-opus-5/high/low", SUM)
+    assert (code, "names two levels, 'high' and 'low'" in err) == (2, True)
+    code, _, err = ask("--offline", "opus/high/low", SUM)
     assert (code, "names two levels, 'high' and 'low'" in err) == (2, True)
     code, out, err = ask("--offline", "gpt-5.1/0", SUM, "--json-lines")
     assert (code, '"thinking_delta"' in out) == (0, False)
