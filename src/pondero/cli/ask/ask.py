@@ -138,7 +138,7 @@ def _turn(
             except PonderoError as problem:
                 error = problem
             finally:
-                sheet.pause()  # saving may have something to say
+                sheet.end_line()  # saving may have something to say
     answer = make_result(
         start,
         turn.replies,

@@ -67,6 +67,14 @@ class AskStart(Struct, frozen=True):
         return self.model if self.thinking is None else f"{self.model}/{self.thinking}"
 
     @property
+    def full_name(self) -> str:
+        """Return the model as provider:model; as it was typed if the catalog has none like it."""
+        try:
+            return load_catalog().entry(self.model).id
+        except UsageError:
+            return self.model
+
+    @property
     def has_media(self) -> bool:
         """Return whether earlier messages have pictures or files."""
         parts = (part for message in self.messages for part in message.parts)
