@@ -33,7 +33,7 @@ class FamilyMatch(Struct, frozen=True):
     name: str = ""
     bare: str = ""
     like: str = ""
-    why: Literal["nearest", "oldest", "newest", "word"] = "newest"
+    why: Literal["nearest", "oldest", "newest", "word", "any"] = "newest"
 
     def catalog_name(self, model: str) -> str:
         """Return a model's name in the catalog's spelling, its suffix included."""
@@ -100,7 +100,8 @@ class ProviderFamilies:
             return None
         whole = (name for name in line.family.match if name and "*" not in name)
         like = next(whole, line.family.name)
-        return FamilyMatch(line.family, line.weight, inferred=True, like=like)
+        why: Literal["newest", "any"] = "newest" if line.weight else "any"
+        return FamilyMatch(line.family, line.weight, inferred=True, like=like, why=why)
 
 
 def _longest(

@@ -63,7 +63,7 @@ class ModelEntry(Struct, frozen=True):
     near: str | None = None
     typed: str = ""
     like: str = ""
-    why: Literal["nearest", "oldest", "newest", "word"] = "newest"
+    why: Literal["nearest", "oldest", "newest", "word", "any"] = "newest"
     asked_of: str = ""
     window: tuple[int, int] = (0, 0)
     maker: str = ""
@@ -346,8 +346,10 @@ class Lookup:
     def _find_near(self, provider: Provider, model: str) -> str | None:
         """Return the name that was probably meant: spelt nearly so, or in full for a short one."""
         short = self._find_short(ParsedModelName(None, model))
-        if short is not None and short.id.startswith(f"{provider.name}:"):
-            return short.id.partition(":")[2]
+        if short is not None:
+            meant = short.id.partition(":")[2]
+            if own := self._find_own_name(provider.name, meant):
+                return own
         return near_name(model, self._list_served(provider))
 
     def _is_no_name(self, provider: Provider, model: str) -> bool:

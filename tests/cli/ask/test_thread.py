@@ -15,6 +15,7 @@ from pondero.canon import (
     Thinking,
     dump_json,
 )
+from pondero.cli.commands.chat import start_state
 from pondero.client import load_catalog
 from pondero.emulator import Emulator, Fault, ScriptedTurn, run_emulator_in_thread
 from pondero.store import StoredMessage, Threads, set_config
@@ -251,11 +252,32 @@ def test_without_a_model_the_key_that_is_present_says_which_and_it_is_told(
     monkeypatch.setenv("OPENAI_API_KEY", "sk-nothing-real-0001")
     code, _, err = call("plan")
     assert code == 0
-    assert f"model: {load_catalog().default_of('openai')} (OPENAI_API_KEY is set)" in err
+    assert f"model: {load_catalog().default_of('openai')}/medium (OPENAI_API_KEY is set)" in err
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-nothing-real-0002")  # before it in the catalog
     assert load_catalog().default_of("anthropic") in call("plan")[2]
     set_config("model", "o3")
     assert "model:" not in call("plan")[2]
+
+
+@pytest.mark.parametrize(
+    ("variable", "own", "level"),
+    [(None, None, "medium"), ("OPENAI_API_KEY", "low", "low"), ("PERPLEXITY_API_KEY", None, None)],
+)
+def test_ask_plan_and_chat_start_with_the_same_model_and_level_if_none_is_named(
+    call, ask, kept, config_dir, monkeypatch, variable, own, level
+):
+    if own:
+        set_config("thinking", own)
+    if variable:
+        monkeypatch.setenv(variable, "nothing-real-0001")
+    assert ask(SUM)[0] == 0
+    ((thread, _),) = kept()
+    assert thread.thinking == level
+    state = start_state(None, ())[1]
+    assert (state.model, state.level_text) == (thread.model, level)
+    if variable:
+        plan = json.loads(call("plan", "--json")[1])
+        assert (plan["model"], plan["asked"]) == (thread.model, level)
 
 
 KEYS = {

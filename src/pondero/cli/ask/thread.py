@@ -39,7 +39,7 @@ from ...store import (
 )
 from ..command import warn
 from ..output.thread_tables import open_threads
-from ..start import choose_by_key, default_model, resolve_start
+from ..start import choose_by_key, default_model, resolve_start, resolve_usual
 
 _LIKELY_ID = re.compile(r"(?=.*\d)[0-9a-z]{6}")
 _POSSIBLE_ID = re.compile(r"[0-9a-hjkmnp-tv-z]{6}")  # as store/rows.py makes them
@@ -139,12 +139,12 @@ def start_thread(
         _check_for_misspelt_model(words)
     if model is None and (_seems_model(words) or _begins_with_level(words)):
         model, rest = words[0], words[1:]
-    chosen = None
     if model is None:
         chosen = choose_by_key(offline=offline)
-        model = chosen.model
+        start = resolve_usual(chosen, template=template, settings=settings)
+        return AskStart(start.model, start.thinking, chosen=chosen), rest
     start = resolve_start(model, template=template, settings=settings)
-    return AskStart(start.model, start.thinking, chosen=chosen), rest
+    return AskStart(start.model, start.thinking), rest
 
 
 def _seems_model(words: tuple[str, ...]) -> bool:

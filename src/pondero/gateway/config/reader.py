@@ -78,12 +78,12 @@ def reload_config(config: GatewayConfig, lookup: Lookup, *, offline: bool = Fals
 
 
 def check_exposure(config: GatewayConfig) -> None:
-    """Raise BadConfig if other machines could use this one's provider keys."""
+    """Raise BadConfig if other machines could use this gateway without a key."""
     if config.is_exposed:
         host = config.server.host
         message = (
-            f"{locate(config, 'server', 'host')}on {host} any machine could use your provider "
-            "keys; create a key with 'pondero keys "
+            f"{locate(config, 'server', 'host')}on {host} any machine could use this gateway "
+            "without a key; create one with 'pondero keys "
             f"create --gateway NAME' and add it to {config.path or FILE}, or listen on 127.0.0.1"
         )
         raise BadConfig(message)
