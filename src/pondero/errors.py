@@ -160,12 +160,16 @@ class UnknownThread(UsageError):
 class ServiceError(PonderoError):
     """The service rejected the request or failed; carries its response.
 
+    ``provider`` is the name of the one that was asked, empty if it is not known.
+
     >>> try:
     ...     client.ask("claude-opus-5", "What is 17 * 23?")
     ... except pondero.ServiceError as error:
     ...     print(error.status, error.category)
     500 server
     """
+
+    provider: str = ""
 
     def __init__(
         self,

@@ -16,10 +16,12 @@ from pondero.emulator import Emulator
 from pondero.errors import BadThinking, UnknownModel, UnknownProvider
 from pondero.thinking import Evidence
 
+SHIPPED = Lookup(load_shipped())
+
 
 @pytest.fixture(scope="module")
 def finder():
-    return Lookup(load_shipped())
+    return SHIPPED
 
 
 @pytest.mark.parametrize(
@@ -201,6 +203,8 @@ def test_a_model_without_a_default_provider_is_named_with_each_that_has_it(finde
         "anthropic:claude-opus-5/8k/low",
         "openrouter:anthropic/claude-opus-5/low/max",
         "claude-opus-9/low/high",
+        "opus/high/low",
+        "opus@8k/low",
     ],
 )
 def test_two_levels_after_one_model_are_an_error_that_names_both(finder, text):
@@ -211,7 +215,7 @@ def test_two_levels_after_one_model_are_an_error_that_names_both(finder, text):
 @pytest.mark.parametrize(
     ("text", "near"),
     [
-        ("claude-opus5", "claude-opus-5"),
+        ("anthropic:claude-opus5", "claude-opus-5"),
         ("openai:gpt-51", "gpt-5.1"),
         ("anthropic:claude-sonet-4-5", "claude-sonnet-4-5"),
         ("claude-opus-9", None),
@@ -453,3 +457,56 @@ def test_a_misspelt_level_after_any_known_model_is_never_part_of_its_name(mark):
     for entry in lookup.entries():
         with pytest.raises(BadThinking, match="did you mean 'high'"):
             lookup.entry(f"{entry.id}{mark}hihg")
+
+
+@pytest.mark.parametrize("word", ["command", "embed", "whisper", "labs", "rerank", "whisper-1"])
+def test_a_word_that_no_maker_owns_is_no_model_without_its_provider(word):
+    with pytest.raises(UnknownModel, match=f"unknown model '{word}'"):
+        SHIPPED.entry(word)
+
+
+def test_a_word_for_embeddings_or_speech_after_a_line_is_a_model_of_the_maker_of_that_line():
+    entry = SHIPPED.entry("gpt-99-realtime")
+    assert (entry.provider.name, entry.why, entry.capability.thinks) == ("openai", "word", False)
+
+
+@pytest.mark.parametrize("provider", SHIPPED.catalog.names.defaults)
+def test_every_default_model_is_one_that_its_provider_serves(provider):
+    name = SHIPPED.default_of(provider)
+    assert name is not None
+    entry = SHIPPED.entry(name)
+    assert (entry.id, entry.provider.name) == (name, provider)
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [("gpt5", "gpt-5"), ("claude-opus5", "claude-opus-5"), ("grok4/high", "grok-4")],
+)
+def test_a_name_whose_words_are_only_joined_otherwise_is_a_misspelt_one(finder, text, meant):
+    with pytest.raises(UnknownModel, match=f"did you mean '{meant}'"):
+        finder.entry(text)
+
+
+@pytest.mark.parametrize("text", ["gpt-5.1x", "openai:gpt-5.1codex", "qwen3.5x", "gpt-4.1mini"])
+def test_a_version_with_letters_after_it_is_another_model(finder, text):
+    entry = finder.entry(text)
+    assert entry.inferred
+    assert "unknown_model" in [note.code for note in pondero.plan(text).adjustments]
+
+
+@pytest.mark.parametrize(
+    "text", ["gpt-4-32k", "together:llama-3-8b", "together:mistralai/mixtral-8x7b"]
+)
+def test_a_size_after_a_name_is_the_same_model(finder, text):
+    assert not finder.entry(text).inferred
+
+
+@pytest.mark.parametrize("entry", [each for each in SHIPPED.entries() if each.to_json()["budget"]])
+def test_a_model_with_a_range_of_tokens_takes_a_number_of_them(entry):
+    codes = [note.code for note in pondero.plan(entry.id, 5000).adjustments]
+    assert "budget_as_level" not in codes
+
+
+def test_a_model_whose_budget_is_of_old_has_no_range_of_tokens():
+    entry = SHIPPED.entry("gemini-3.8-flash")
+    assert (entry.capability.levels, entry.to_json()["budget"]) == (("low", "medium", "high"), None)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pondero import plan
 from pondero.catalog import Lookup, from_files, load_shipped, search_models
 from pondero.client import Client
 from pondero.emulator import Emulator
@@ -235,3 +236,31 @@ def test_a_space_before_the_level_is_no_part_of_the_name(text):
     assert (model, level) == (model.strip(), "high")
     assert SHIPPED.split(text).model == model
     assert not SHIPPED.entry(text).inferred
+
+
+@pytest.mark.parametrize(
+    ("text", "near"),
+    [("openrouter:opus", "anthropic/claude-"), ("bedrock:opus", "anthropic.claude-opus-")],
+)
+def test_a_short_name_after_a_provider_that_spells_it_otherwise_is_a_hint_at_that_spelling(
+    text, near
+):
+    found = SHIPPED.entry(text).near
+    assert found is not None
+    assert found.startswith(near)
+    assert not SHIPPED.entry(f"{text.partition(':')[0]}:{found}").inferred
+
+
+def test_a_name_that_only_the_row_for_all_others_has_is_of_no_line():
+    assert SHIPPED.entry("openrouter:nobody/anything").why == "any"
+    why = " ".join(note.why for note in plan("openrouter:nobody/anything").adjustments)
+    assert "of its line" not in why
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [("mistral", "mistral-large"), ("magistral", "magistral-medium"), ("gemini-pro", "gemini-pro")],
+)
+def test_the_first_word_of_a_maker_means_its_best_line_and_never_a_retired_model(name, line):
+    assert SHORT[name].line == line
+    assert SHIPPED.entry(name).capability.thinks

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from pondero.cassettes import RecordedExchange
+from pondero.client import load_catalog
 from pondero.contract import (
     EmulatorBackend,
     ScenarioCheck,
@@ -152,3 +153,9 @@ def test_what_a_terminal_would_obey_and_xml_cannot_say_is_not_shown():
     failed = ScenarioResult("google", "x", "fails", "failed", "a \x00 in it", check)
     assert "  actual    ??[31m red" in describe_failure(failed)
     assert b'message="a ? in it"' in as_junit([failed])
+
+
+def test_a_short_name_means_the_model_that_its_provider_serves():
+    assert find_model("anthropic", "opus").id == load_catalog().entry("opus").id
+    assert not find_model("bedrock", "opus").inferred
+    assert find_model("ollama", "opus").model == "opus"

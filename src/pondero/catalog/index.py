@@ -14,10 +14,13 @@ from .schema import Family
 
 _WORD = re.compile(r"[a-z]{4,}")
 _NO_DIGIT = re.compile(r"\D+")
-_VERSION = re.compile(r"-\d{1,2}(?![0-9a-z])")
+# A version may have a word, as the 5.1x of gpt-5.1x; 8b, 32k, 8x7b and 16e are sizes.
+_VERSION = re.compile(r"-\d{1,2}(?!(?:[bekm]|x\d+b)(?![0-9a-z]))[a-z]*(?![0-9a-z])")
 _BOUNDARIES = "-:@"  # characters that can follow a name; _BOUNDARY has the conditions
 _BOUNDARY = re.compile(r"[-:]|@(?=\d|default|latest)")
 _LONGEST = 96  # characters of a name that may be a misspelt one; the longest of all have 60
+_SHORTEST = 4  # letters of a word that may be a misspelt one: los is no sol
+_NEARLY = 0.85  # of 1: opuss and opus have 0.89, worth and north 0.8
 _LIKELY = 24  # names that are compared letter by letter
 
 
@@ -30,7 +33,7 @@ class FamilyMatch(Struct, frozen=True):
     name: str = ""
     bare: str = ""
     like: str = ""
-    why: Literal["nearest", "oldest", "newest", "word"] = "newest"
+    why: Literal["nearest", "oldest", "newest", "word", "any"] = "newest"
 
     def catalog_name(self, model: str) -> str:
         """Return a model's name in the catalog's spelling, its suffix included."""
@@ -97,7 +100,8 @@ class ProviderFamilies:
             return None
         whole = (name for name in line.family.match if name and "*" not in name)
         like = next(whole, line.family.name)
-        return FamilyMatch(line.family, line.weight, inferred=True, like=like)
+        why: Literal["newest", "any"] = "newest" if line.weight else "any"
+        return FamilyMatch(line.family, line.weight, inferred=True, like=like, why=why)
 
 
 def _longest(
@@ -170,6 +174,12 @@ class SimilarNames:
     def has_swapped(self, word: str) -> bool:
         """Return whether a name has the letters of this word in another order."""
         return "".join(sorted(word)) in self._swapped
+
+    def has_nearly(self, word: str) -> bool:
+        """Return whether a word differs from a name in a letter or two; short words do not."""
+        if len(word) < _SHORTEST:
+            return False
+        return self.has_swapped(word) or bool(self.close(word, 1, _NEARLY))
 
     def close(self, word: str, most: int, cutoff: float) -> list[str]:
         """Return the similar names, the nearest first; none for a word that is much too long."""

@@ -63,7 +63,7 @@ class ModelEntry(Struct, frozen=True):
     near: str | None = None
     typed: str = ""
     like: str = ""
-    why: Literal["nearest", "oldest", "newest", "word"] = "newest"
+    why: Literal["nearest", "oldest", "newest", "word", "any"] = "newest"
     asked_of: str = ""
     window: tuple[int, int] = (0, 0)
     maker: str = ""
@@ -146,6 +146,7 @@ class ModelEntry(Struct, frozen=True):
     def to_json(self) -> dict[str, Any]:
         """Return the catalog's facts as plain JSON values."""
         facts = self.capability
+        budget = facts.sent_budget
         return {
             "id": self.id,
             "provider": self.provider.name,
@@ -156,7 +157,7 @@ class ModelEntry(Struct, frozen=True):
             "levels": list(facts.levels),
             "off": facts.off or not facts.thinks,
             "default": facts.default,
-            "budget": [facts.budget.min, facts.budget.max] if facts.budget else None,
+            "budget": [budget.min, budget.max] if budget else None,
             "shown": facts.shown,
             "max_output": self.max_output,
             "context": self.context,
@@ -260,7 +261,7 @@ class Lookup:
         if hit is None or hit.inferred:
             if unknown == "error":
                 raise UnknownModel(self._describe_unknown(name.model, f"{provider.label} model "))
-            if name.provider is None and is_misspelt(name.model, self._words_of(provider)):
+            if name.provider is None and self._is_no_name(provider, name.model):
                 raise UnknownModel(self._describe_unknown(name.model))
         model = provider.aliases.get(name.model, name.model)
         near = self._find_near(provider, model) if hit is None or hit.inferred else None
@@ -300,15 +301,33 @@ class Lookup:
         name = self.catalog.names.defaults.get(provider)
         if name is None or provider not in self.catalog.providers:
             return None
-        model = self.entry(name).model
-        bare = fold_name(model)
-        # A router spells the names of makers in its own way: anthropic/claude-sonnet-5.5.
-        own = (
-            each
-            for each in self._list_served(self.catalog.providers[provider])
-            if bare in self.bare_names(provider, each)
+        short = self._find_short(ParsedModelName(None, name))
+        if short is None:
+            return f"{provider}:{name}"
+        model = short.id.partition(":")[2]
+        return f"{provider}:{self._find_own_name(provider, model) or model}"
+
+    def find_example(self, provider: str) -> str | None:
+        """Return a model that a provider serves, the default of another one, for a message."""
+        shorts = (
+            self._find_short(ParsedModelName(None, name))
+            for name in self.catalog.names.defaults.values()
         )
-        return f"{provider}:{next(own, model)}"
+        own = (
+            self._find_own_name(provider, short.id.partition(":")[2])
+            for short in shorts
+            if short is not None
+        )
+        return next(filter(None, own), None)
+
+    def _find_own_name(self, provider: str, model: str) -> str | None:
+        """Return a provider's own name of a model; None if it does not serve it.
+
+        A router spells the names of makers in its own way: anthropic/claude-sonnet-5.5.
+        """
+        bare = fold_name(model)
+        served = self._list_served(self.catalog.providers[provider])
+        return next((each for each in served if bare in self.bare_names(provider, each)), None)
 
     @property
     def short_names(self) -> dict[str, ShortName]:
@@ -327,9 +346,19 @@ class Lookup:
     def _find_near(self, provider: Provider, model: str) -> str | None:
         """Return the name that was probably meant: spelt nearly so, or in full for a short one."""
         short = self._find_short(ParsedModelName(None, model))
-        if short is not None and short.id.startswith(f"{provider.name}:"):
-            return short.id.partition(":")[2]
+        if short is not None:
+            meant = short.id.partition(":")[2]
+            if own := self._find_own_name(provider.name, meant):
+                return own
         return near_name(model, self._list_served(provider))
+
+    def _is_no_name(self, provider: Provider, model: str) -> bool:
+        """Return whether an unknown name without its provider is a mistake, not a new model."""
+        # A line's first word alone, as command, is a word of English.
+        if model.isalpha() or is_misspelt(model, self._words_of(provider)):
+            return True
+        near = self._find_near(provider, model)
+        return near is not None and _join_words(near) == _join_words(model)  # gpt5, grok4
 
     def _is_free(self, model: str) -> bool:
         known = self.catalog.providers.values()
@@ -484,8 +513,20 @@ class Lookup:
         groups = self.catalog.groups.values()
         homes = [known[group.home] for group in groups if group.home and group.home in known]
         found = [(home, hit) for home in homes if (hit := self._row(home, name.model))]
-        found = found or [(home, hit) for home in homes if (hit := self._search(home, name.model))]
+        found = found or [(home, hit) for home in homes if (hit := self._guess_home(home, name))]
         return max(found, key=lambda pair: (not pair[1].inferred, pair[1].weight), default=None)
+
+    def _guess_home(self, home: Provider, name: ParsedModelName) -> FamilyMatch | None:
+        """Return what a name without its provider would be at a home; None if it is not of there.
+
+        A word for what a model does, as embed, is of all makers: one of its lines must have the
+        name too.
+        """
+        hit = self._search(home, name.model)
+        if hit is None or hit.why != "word":
+            return hit
+        line = self._kin(home).best(self.bare_names(home.name, name.model))
+        return None if line is None else replace(hit, weight=line.weight)
 
     def _check_level(self, text: str) -> None:
         """Raise BadThinking if the model is known and its level is misspelt."""
@@ -493,9 +534,7 @@ class Lookup:
         if cut <= 0 or is_level_text(text[cut + 1 :], words=self._words):
             return
         try:
-            name = self.split(text[:cut])
-            short = self._find_short(name)
-            hit = self._find_hit(name if short is None else self.split(short.id))
+            hit = self._find_meant(self.split(text[:cut]))
         except (UnknownModel, BadThinking):
             return
         if hit is None or hit.family.match == ("",):
@@ -515,6 +554,11 @@ class Lookup:
         found = self._search_homes(name) if name.provider is None else self._find_at(name)
         return found[1] if found is not None else None
 
+    def _find_meant(self, name: ParsedModelName) -> FamilyMatch | None:
+        """Return the match of a name, of the model that it means if it is a short one."""
+        short = self._find_short(name)
+        return self._find_hit(name if short is None else self.split(short.id))
+
     def _check_one_level(self, text: str, model: str, level_text: str) -> None:
         """Raise BadThinking if a known model is followed by two levels."""
         cut = max(model.rfind("/"), model.rfind("@"))
@@ -522,11 +566,20 @@ class Lookup:
         if cut <= 0 or not self._is_level(first, model):
             return
         try:
-            hit = self._find_hit(self.split(model[:cut]))
+            hit = self._find_meant(self.split(model[:cut]))
         except UnknownModel:
             return
         if hit is not None and hit.weight:
             raise BadThinking(f"{text!r} names two levels, {first!r} and {level_text!r}; give one")
+
+    def is_misspelt_short(self, word: str) -> bool:
+        """Return whether a word is nearly a short name, as opuss, and no name itself."""
+        bare = fold_name(word)
+        return bare not in self._similar_shorts and self._similar_shorts.has_nearly(bare)
+
+    @cached_property
+    def _similar_shorts(self) -> SimilarNames:
+        return SimilarNames(self.short_names)
 
     def close(self, model: str) -> list[str]:
         """Return similar catalogued names, the nearest first."""
@@ -576,6 +629,10 @@ class Lookup:
         close = get_close_matches(name, known, n=1)
         guess = f"did you mean {close[0]!r}? " if close else ""
         return f"unknown provider {name!r}; {guess}use {' '.join(known)}"
+
+
+def _join_words(model: str) -> str:
+    return fold_name(model).replace("-", "")
 
 
 @lru_cache(maxsize=1024)

@@ -148,6 +148,7 @@ class SignatureBinding(_Row, frozen=True, kw_only=True):
 class Provider(_Row, frozen=True, kw_only=True):
     """A deployment: its address, its key, and where thinking fields go in its requests.
 
+    ``signers`` has variables of an account that signs requests if there is no key.
     ``claims`` has prefixes of bare names that mean this one. If ``spells``, a known name is sent in
     our spelling. ``strip`` has prefixes to remove before the search; ``prefix`` is added to names
     without their maker. ``absent`` has models it does not serve, ``unshown`` prefixes of models
@@ -182,6 +183,7 @@ class Provider(_Row, frozen=True, kw_only=True):
     fill: Mapping[str, UrlVariable] = {}
     start: str = ""
     keys: tuple[str, ...] = ()
+    signers: tuple[str, ...] = ()
     auth: Literal["bearer", "x-api-key", "x-goog-api-key", "api-key", "aws", "none"] = "bearer"
     families: tuple[str, ...] = ()
     claims: tuple[str, ...] = ()
@@ -220,6 +222,11 @@ class Provider(_Row, frozen=True, kw_only=True):
     checked: str
 
     @property
+    def key_variables(self) -> tuple[str, ...]:
+        """Return the variables that give access: of its keys, and of an account that signs."""
+        return (*self.keys, *self.signers)
+
+    @property
     def surface(self) -> ParameterRanges:
         """Return the API's parameter limits, whatever the model."""
         names = frozenset(name for name in ("max_tokens", *SAMPLING) if name in self.parameters)
@@ -231,7 +238,7 @@ class NamePatterns(_Row, frozen=True, kw_only=True):
 
     ``marks`` and ``paths`` come before it, ``dates`` after it; ``#`` is a digit. ``statuses`` are
     words such as preview, ``generic`` those that are no short name alone. ``defaults`` has a short
-    name for each provider: the model for users who have its key and name no model.
+    name, or one of its own, for each provider: the model for users who have its key and name none.
     """
 
     marks: str = ""

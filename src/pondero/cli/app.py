@@ -14,7 +14,14 @@ import click
 
 from .. import __version__
 from ..errors import MissingKey, PonderoError, Unreachable
-from .command import NARROW_HELP, CommandGroup, closest_first, code_of, examples
+from .command import (
+    NARROW_HELP,
+    CommandGroup,
+    closest_first,
+    code_of,
+    describe_error,
+    examples,
+)
 from .output.echo import echo, narrow, say_error
 
 _COMMANDS = {
@@ -139,7 +146,7 @@ def run(arguments: list[str]) -> int:
         echo(_without_secrets(text.getvalue()), err=True, nl=False)
         return error.exit_code
     except PonderoError as error:
-        say_error(f"pondero: {_without_secrets(str(error))}")
+        say_error(f"pondero: {describe_error(error)}")
         for note in getattr(error, "__notes__", ()):
             say_error(f"({note})")
         if (

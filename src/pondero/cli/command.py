@@ -26,6 +26,7 @@ _INDENT = 4  # on a narrow terminal, where the text stands below the option
 NARROW_HELP = 52  # columns of the narrowest terminal that click itself fits help to
 _ONE_DASH = re.compile(r"-[a-z][a-z-]{3,}")
 _ALIKE = 0.8  # of 1: --modle and --model have 0.86
+_SERVER_FAILED = 500  # the least status of a service that failed
 _WHOLE = 1_000  # characters: more than any first sentence has
 
 
@@ -214,6 +215,44 @@ def code_of(error: "PonderoError") -> int:
 
     codes = ((UsageError, 2), (ServiceError, 3), (TransportError, 4), (PonderoError, 1))
     return next(code for kind, code in codes if isinstance(error, kind))
+
+
+def describe_error(error: "PonderoError") -> str:
+    """Return an error in a line, without secrets: who rejected the request, the status, its id.
+
+    Nothing is said that the service's own message has.
+    """
+    from ..errors import ServiceError
+    from ..store import redact_secrets
+
+    message = str(error)
+    if isinstance(error, ServiceError) and error.provider:
+        failed = error.status is not None and error.status >= _SERVER_FAILED
+        did = "failed" if failed else "rejected the request"
+        status, id = error.status or "", error.request_id or ""
+        shown = f" ({status})" if status and str(status) not in message else ""
+        ending = f" [request id {id}]" if id and id not in message else ""
+        message = f"{_find_label(error.provider)} {did}{shown}: {message}{ending}"
+    return redact_secrets(message)
+
+
+def error_to_json(error: "PonderoError") -> dict[str, str | int | None]:
+    """Return an error as plain JSON values, without secrets."""
+    from ..store import redact_secrets
+
+    return {
+        "type": type(error).__name__,
+        "message": redact_secrets(str(error)),
+        "status": getattr(error, "status", None),
+        "request_id": getattr(error, "request_id", None),
+    }
+
+
+def _find_label(provider: str) -> str:
+    from ..client import load_catalog
+
+    found = load_catalog().catalog.providers.get(provider)
+    return provider if found is None else found.label
 
 
 def print_json(value: Any) -> None:

@@ -10,12 +10,14 @@ from msgspec import Struct
 
 from ..canon import Json
 from ..catalog import ShortName, describe_meaning
-from ..client import UsualModel, find_usual_model, load_catalog
+from ..client import UsualModel, explain_no_default, find_usual_model, load_catalog
 from ..errors import UnknownModel
 from ..store import Settings, Template, load_settings
 from ..thinking import LEVELS
 from .output.echo import say
 
+USUAL_LEVEL = "medium"  # of a model that nobody named
+UNSET = "no model is named and none is set"
 NO_MODEL = "no model is named, none is set, and there is no key"
 _NAME_ONE = "('pondero models' lists them); or set one: 'pondero config set model opus/medium'"
 _HOW_TO_ASK = (
@@ -43,6 +45,24 @@ def resolve_start(
         _check_own(model, settings)
     kept = None if template is None else template.thinking
     return Start(model, settings.level(thinking, level_text, kept))
+
+
+def resolve_usual(
+    usual: UsualModel,
+    *,
+    thinking: Json = None,
+    template: Template | None = None,
+    settings: Settings,
+) -> Start:
+    """Return where a command starts that names no model: without a level at ``USUAL_LEVEL``.
+
+    A model that does not think gets no level.
+    """
+    kept = None if template is None else template.thinking
+    level = settings.level(thinking, kept)
+    if level is None and load_catalog().entry(usual.model).capability.thinks:
+        level = USUAL_LEVEL
+    return Start(usual.model, level)
 
 
 def default_model(template: Template | None, settings: Settings) -> str | None:
@@ -74,8 +94,12 @@ def resolve_starts(
     """
     settings = load_settings()
     if not names:
-        how = f"Name one, as in '{example}' {_NAME_ONE}"
-        names = (default_model(template, settings) or say_chosen(choose_by_key(how)).model,)
+        if (usual := default_model(template, settings)) is None:
+            chosen = choose_by_key(f"Name one, as in '{example}' {_NAME_ONE}")
+            start = resolve_usual(chosen, thinking=thinking, template=template, settings=settings)
+            say_chosen(chosen, start)
+            return [start]
+        names = (usual,)
     _check_no_level_alone(names)
     return [
         resolve_start(name, thinking=thinking, template=template, settings=settings)
@@ -100,13 +124,15 @@ def choose_by_key(how: str = _HOW_TO_ASK, *, offline: bool = False) -> UsualMode
     """Return the model for the key that is present; raise UsageError without one."""
     usual = find_usual_model(offline=offline)
     if usual is None:
-        raise click.UsageError(f"{NO_MODEL}. {how}")
+        reason = explain_no_default()
+        raise click.UsageError(f"{NO_MODEL}. {how}" if reason is None else f"{UNSET}; {reason}")
     return usual
 
 
-def say_chosen(usual: UsualModel) -> UsualModel:
-    """Say which model was chosen, and why."""
+def say_chosen(usual: UsualModel, start: Start) -> None:
+    """Say which model and level were chosen, and why."""
+    level = "" if start.thinking is None else f"/{start.thinking}"
     say(
-        f"model: {usual.model} ({usual.why}); -m names another, 'pondero config set model' sets one"
+        f"model: {usual.model}{level} ({usual.why}); "
+        "-m names another, 'pondero config set model' sets one"
     )
-    return usual

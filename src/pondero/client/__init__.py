@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from .token_counts import TokenCount
     from .tools.schema_check import SchemaCheck
     from .tools.tools import Approve, Tools
-    from .usual_model import UsualModel, find_usual_model
+    from .usual_model import UsualModel, explain_no_default, find_usual_model
 
 _NAMES = {
     "apply_dial": "set_level",
@@ -58,7 +58,7 @@ _NAMES = {
     "token_counts": "TokenCount",
     "tools.schema_check": "SchemaCheck",
     "tools.tools": "Approve Tools",
-    "usual_model": "UsualModel find_usual_model",
+    "usual_model": "UsualModel explain_no_default find_usual_model",
 }
 
 __all__ = [
@@ -91,6 +91,7 @@ __all__ = [
     "complete",
     "count_prompt_tokens",
     "decode_text",
+    "explain_no_default",
     "explain_unknown",
     "find_ours",
     "find_usual_model",

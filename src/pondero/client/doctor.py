@@ -86,9 +86,9 @@ def _keys() -> Iterator[HealthCheck]:
         )
         kept = {}
     found = [
-        f"{provider.name} ({next(name for name in provider.keys if _has(name, kept))})"
+        f"{provider.name} ({names[0]})"
         for provider in _load_any_catalog().providers.values()
-        if any(_has(name, kept) for name in provider.keys)
+        if (names := [each for each in provider.key_variables if _has(each, kept)])
     ]
     fix = None if found else "pondero keys set PROVIDER, or set a provider's variable"
     value = ", ".join(found) or "none: only local models and --offline"

@@ -16,7 +16,7 @@ from .client import Client
 from .dial import plan
 from .health_check import HealthCheck
 from .tools.tool_servers import ToolServers
-from .usual_model import find_usual_model
+from .usual_model import explain_no_default, find_usual_model
 
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 _PATIENCE = Timeouts(connect=1.0, first_byte=3.0, between_bytes=3.0)
@@ -47,7 +47,9 @@ def check_model() -> Iterator[HealthCheck]:
 
 def _describe_usual() -> HealthCheck:
     if (usual := find_usual_model()) is None:
-        return HealthCheck("model", None, "none is set, and there is no key")
+        reason = explain_no_default()
+        value = "none is set, and there is no key" if reason is None else f"none is set; {reason}"
+        return HealthCheck("model", None, value)
     return HealthCheck("model", None, f"none is set; {usual.model} is asked ({usual.why})")
 
 

@@ -32,8 +32,12 @@ def representative_models(provider: str) -> tuple[ModelEntry, ...]:
 
 
 def find_model(provider: str, model: str) -> ModelEntry:
-    """Return a model of a provider by its name."""
-    return load_catalog().entry(f"{provider}:{model.removeprefix(f'{provider}:')}")
+    """Return a model of a provider by its name, or by a short name that means one of its own."""
+    entry = load_catalog().entry(f"{provider}:{model.removeprefix(f'{provider}:')}")
+    meant = load_catalog().short_names.get(model.lower())
+    if meant is None or not entry.inferred or entry.near is None:
+        return entry
+    return load_catalog().entry(f"{provider}:{entry.near}")
 
 
 def _ability(entry: ModelEntry) -> tuple[bool, bool, bool, bool, int]:

@@ -214,8 +214,10 @@ def read_reply(exchange: Exchange, head: ResponseHead, body: bytes) -> Reply:
 
 
 def _add_hint(error: PonderoError, exchange: Exchange) -> None:
-    """Add what the caller may look at: where the key came from, or which model was meant."""
+    """Add who was asked, and what to look at: where the key came from, or which model was meant."""
     hint: str | None = None
+    if isinstance(error, ServiceError):
+        error.provider = exchange.plan.model.partition(":")[0]
     if isinstance(error, AuthFailed):
         hint = exchange.bad_key_hint
     elif isinstance(error, NotFound):

@@ -28,6 +28,7 @@ _STANDS_IN = {
     "oldest": "the oldest known version of its line",
     "newest": "the newest known of its line",
     "word": "for a word in its name",
+    "any": "as every unknown name of this provider is",
 }
 _THOUGH_OFF = ("cannot_disable", "off_floor")  # it thinks although off was requested
 

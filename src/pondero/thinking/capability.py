@@ -112,7 +112,12 @@ class Capability(
     @property
     def by_number(self) -> bool:
         """Return whether a number of tokens can be sent as it is."""
-        return self.budget is not None and not self.budget.legacy
+        return self.sent_budget is not None
+
+    @property
+    def sent_budget(self) -> BudgetRange | None:
+        """Return the range of tokens that can be sent; None if levels are sent in their place."""
+        return None if self.budget is None or self.budget.legacy else self.budget
 
     @property
     def can_be_on(self) -> bool:

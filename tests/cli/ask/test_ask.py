@@ -8,7 +8,10 @@ import sys
 import pytest
 
 from pondero.cli.app import run
+from pondero.cli.command import describe_error
+from pondero.client import load_catalog
 from pondero.emulator import Emulator, ScriptedTurn, run_emulator_in_thread
+from pondero.errors import BadRequest
 from pondero.exchange import Retry
 
 SUM = "What is 17 * 23?"
@@ -67,13 +70,15 @@ def test_thinking_without_a_level_is_shown_where_the_model_shows_it_by_itself(as
 
 
 def test_a_name_that_is_nearly_a_model_is_questioned_on_stderr_while_it_goes_on(ask):
-    code, out, err = ask("--offline", "claude-opus5/low", SUM)
+    code, out, err = ask("--offline", "anthropic:claude-opus5/low", SUM)
     assert (code, out) == (0, "17 * 23 = 391\n")
     assert "did you mean 'claude-opus-5'?" in err
 
 
 def test_two_levels_are_a_usage_error_and_zero_is_off(ask):
     code, _, err = ask("--offline", "claude-opus-5/high/low", SUM)
+    assert (code, "names two levels, 'high' and 'low'" in err) == (2, True)
+    code, _, err = ask("--offline", "opus/high/low", SUM)
     assert (code, "names two levels, 'high' and 'low'" in err) == (2, True)
     code, out, err = ask("--offline", "gpt-5.1/0", SUM, "--json-lines")
     assert (code, '"thinking_delta"' in out) == (0, False)
@@ -291,3 +296,51 @@ def test_an_answer_that_the_service_withholds_ends_with_3(ask, model, wish, fini
     code, out, _ = ask("--offline", "--no-save", "--json-lines", model, question)
     assert code == 3
     assert json.loads(out.splitlines()[-1])["finish"] == finish
+
+
+@pytest.mark.parametrize(
+    ("model", "status", "said"),
+    [
+        ("claude-opus-5", 400, "pondero: Anthropic rejected the request (400): "),
+        ("groq:openai/gpt-oss-120b", 401, "pondero: Groq rejected the request (401): "),
+        ("gpt-5.1", 500, "pondero: OpenAI failed (500): "),
+    ],
+)
+def test_an_error_says_who_rejected_the_request_and_with_which_status(ask, model, status, said):
+    question = f"Hello [emulator: fault {status}]"
+    code, _, err = ask("--offline", "--no-save", model, question)
+    assert (code, err.startswith(said)) == (3, True), err
+    for form in ("--json", "--json-lines"):
+        out = ask("--offline", "--no-save", form, model, question)[1]
+        error = json.loads(out if form == "--json" else out.splitlines()[-1])["error"]
+        assert set(error) == {"type", "message", "status", "request_id"}
+        assert error["status"] == status
+        assert error["request_id"] is None or f"[request id {error['request_id']}]" in err
+
+
+def test_an_error_does_not_repeat_what_the_service_says_itself():
+    error = BadRequest("status 400 (request req_7)", status=400, request_id="req_7")
+    assert describe_error(error) == "status 400 (request req_7)"
+    error.provider = "anthropic"
+    assert describe_error(error) == "Anthropic rejected the request: status 400 (request req_7)"
+
+
+def test_without_an_answer_the_json_has_the_model_in_full_and_no_status(ask, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
+    monkeypatch.setattr("pondero.client.base_client.Retry", lambda: Retry(attempts=1))
+    code, out, _ = ask("--json", "--no-save", "opus", SUM)
+    made = json.loads(out)
+    assert (code, made["model"]) == (4, load_catalog().entry("opus").id)
+    assert (made["error"]["status"], made["error"]["request_id"]) == (None, None)
+
+
+def test_a_notice_that_an_answer_was_not_saved_begins_a_line_of_its_own(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("PONDERO_DATA_DIR", str(tmp_path / "file"))
+    both = io.StringIO()
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    monkeypatch.setattr(sys, "stdout", both)
+    monkeypatch.setattr(sys, "stderr", both)
+    assert run(["ask", "--offline", "claude-opus-5", SUM]) == 0
+    assert both.getvalue().startswith("17 * 23 = 391\npondero: this was not saved: ")

@@ -15,6 +15,7 @@ from pondero.canon import (
     Thinking,
     dump_json,
 )
+from pondero.cli.commands.chat import start_state
 from pondero.client import load_catalog
 from pondero.emulator import Emulator, Fault, ScriptedTurn, run_emulator_in_thread
 from pondero.store import StoredMessage, Threads, set_config
@@ -189,6 +190,9 @@ def test_a_first_word_that_is_no_model_is_the_question_where_a_default_is_set(
         (("anthropc:claude-opus-5/high", SUM), "'anthropic'"),
         (("foo/high", SUM), "pondero models"),
         (("claude-opus-5/hihg", SUM), "'high'"),  # the model is known, its level is not
+        (("opuss", SUM), "'opus'"),
+        (("opuss", "hi"), "'opus'"),
+        (("sonet", "is", SUM), "'sonnet'"),
     ],
 )
 @pytest.mark.parametrize("default", ["claude-opus-5/low", None])
@@ -202,6 +206,29 @@ def test_a_misspelt_model_is_never_a_question_to_another_one(
     assert meant in err
     if default and "hihg" not in words[0]:
         assert f'quote all of it: pondero ask "{" ".join(words)}"' in err
+
+
+@pytest.mark.parametrize(
+    "words", [("command", "line", "tools"), ("embed", "this", "text"), ("labs", "are", "what?")]
+)
+@pytest.mark.parametrize("default", ["claude-opus-5/low", None])
+def test_an_english_word_that_begins_names_of_models_is_a_word_of_the_question(
+    ask, kept, config_dir, words, default
+):
+    if default:
+        set_config("model", default)
+    assert ask(*words)[0] == 0
+    ((_, (question, _)),) = kept()
+    assert question.message.text == " ".join(words)
+
+
+@pytest.mark.parametrize("default", ["claude-opus-5/low", None])
+def test_a_word_nearly_a_short_name_in_an_unquoted_question_is_a_word_if_a_model_is_set(
+    ask, kept, config_dir, default
+):
+    if default:
+        set_config("model", default)
+    assert ask("sparks", "are", "bright")[0] == (0 if default else 2)
 
 
 def test_a_question_alone_is_asked_of_the_default_model_piped_in_or_not(ask, config_dir):
@@ -225,11 +252,70 @@ def test_without_a_model_the_key_that_is_present_says_which_and_it_is_told(
     monkeypatch.setenv("OPENAI_API_KEY", "sk-nothing-real-0001")
     code, _, err = call("plan")
     assert code == 0
-    assert f"model: {load_catalog().default_of('openai')} (OPENAI_API_KEY is set)" in err
+    assert f"model: {load_catalog().default_of('openai')}/medium (OPENAI_API_KEY is set)" in err
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-nothing-real-0002")  # before it in the catalog
     assert load_catalog().default_of("anthropic") in call("plan")[2]
     set_config("model", "o3")
     assert "model:" not in call("plan")[2]
+
+
+@pytest.mark.parametrize(
+    ("variable", "own", "level"),
+    [(None, None, "medium"), ("OPENAI_API_KEY", "low", "low"), ("PERPLEXITY_API_KEY", None, None)],
+)
+def test_ask_plan_and_chat_start_with_the_same_model_and_level_if_none_is_named(
+    call, ask, kept, config_dir, monkeypatch, variable, own, level
+):
+    if own:
+        set_config("thinking", own)
+    if variable:
+        monkeypatch.setenv(variable, "nothing-real-0001")
+    assert ask(SUM)[0] == 0
+    ((thread, _),) = kept()
+    assert thread.thinking == level
+    state = start_state(None, ())[1]
+    assert (state.model, state.level_text) == (thread.model, level)
+    if variable:
+        plan = json.loads(call("plan", "--json")[1])
+        assert (plan["model"], plan["asked"]) == (thread.model, level)
+
+
+KEYS = {
+    "GROQ_API_KEY": "groq",
+    "CEREBRAS_API_KEY": "cerebras",
+    "TOGETHER_API_KEY": "together",
+    "FIREWORKS_API_KEY": "fireworks",
+    "HF_TOKEN": "huggingface",
+    "NVIDIA_API_KEY": "nvidia",
+    "BASETEN_API_KEY": "baseten",
+    "OLLAMA_API_KEY": "ollama-cloud",
+    "AI_GATEWAY_API_KEY": "vercel-gateway",
+    "AWS_BEARER_TOKEN_BEDROCK": "bedrock",
+    "AWS_ACCESS_KEY_ID": "bedrock",
+}
+
+
+@pytest.mark.parametrize(("variable", "provider"), KEYS.items())
+def test_the_key_of_a_host_of_models_chooses_a_model_there(
+    ask, kept, config_dir, monkeypatch, variable, provider
+):
+    monkeypatch.setenv(variable, "nothing-real-0001")
+    code, _, err = ask(SUM)
+    assert code == 0
+    assert f"model: {provider}:" in err
+    assert f"({variable} is set)" in err
+    assert kept()[0][0].model.startswith(f"{provider}:")
+
+
+def test_a_key_whose_provider_has_no_default_model_says_so_in_ask_and_in_doctor(
+    call, data_dir, config_dir, monkeypatch
+):
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "nothing-real-0001")
+    said = "AZURE_OPENAI_API_KEY is set, but Azure OpenAI has no default model; name one, as in"
+    code, out, err = call("ask", SUM)
+    assert (code, out) == (2, "")
+    assert f"{said} 'azure:" in " ".join(err.split())
+    assert f"{said} 'azure:" in " ".join(call("doctor")[1].split())
 
 
 def test_offline_without_a_model_takes_the_first_default_and_says_so(ask, kept, config_dir):
@@ -328,7 +414,7 @@ def test_a_damaged_file_is_told_of_and_a_new_one_begun(ask, kept, data_dir):
 def test_an_answer_that_is_cut_off_is_kept_as_far_as_it_came(call, kept, service):
     service.expect(ScriptedTurn(text="one two three", thinking="hm", fault=Fault(kind="no_end")))
     code, out, err = call("ask", "claude-opus-5/low", "Count.")
-    assert (code, out) == (1, "one two three")
+    assert (code, out) == (1, "one two three\n")  # the error is on a line of its own
     assert "ended before" in err
     ((_, (question, answer)),) = kept()
     assert (question.partial, answer.partial) == (False, True)

@@ -119,6 +119,12 @@ def test_models_with_a_misspelt_word_names_the_nearest(call):
     code, out, err = call("models", "opsu")
     assert (code, out) == (2, "")
     assert "no model fits 'opsu'; did you mean 'opus'?" in err
+    code, _, err = call("models", "opus", "--provider", "google")
+    assert (code, "no model of google fits 'opus'" in err, "did you mean" in err) == (
+        2,
+        True,
+        False,
+    )
 
 
 def test_a_provider_that_takes_any_name_says_so(call):

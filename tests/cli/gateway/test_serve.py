@@ -198,6 +198,8 @@ def test_a_calibration_that_is_not_there_starts_nothing(
 def test_other_machines_come_in_only_with_a_key(call, served, tmp_path, check):
     code, _, err = call("serve", "--offline", "--host", "0.0.0.0", *check)
     assert code == 2
+    assert "any machine could use this gateway without a key" in err
+    assert "provider keys" not in err  # offline, none is used
     assert "pondero keys create --gateway" in err
     assert served == []
 

@@ -317,7 +317,7 @@ def test_the_file_is_read_again_and_where_it_listens_stays(read, tmp_path):
     assert again.routes[1].match == "sonnet"
 
     path.write_text(WHOLE.partition("[[key]]")[0])
-    with pytest.raises(BadConfig, match="any machine could use your provider keys"):
+    with pytest.raises(BadConfig, match="any machine could use this gateway"):
         reload_config(here, load_catalog())
     path.write_text("[sever]")
     with pytest.raises(BadConfig, match=":1: unknown setting 'sever'"):

@@ -14,7 +14,7 @@ from ..command import Sections, examples, parse_policy
 from ..commands.completion import first_model
 from ..output.echo import say
 from ..signals import exit_on_signals
-from ..start import say_chosen
+from ..start import Start, say_chosen
 from .options import SECTIONS, AskOptions, ask_options, parse_levels
 from .prompt import AskPrompt, add_tools, question_of, transport_of
 from .result import AskResult, add_typed_value, make_result
@@ -60,7 +60,7 @@ def ask(words: tuple[str, ...], **options: Any) -> int:
     starts, prompt = _starts(words, given, kept)
     question = question_of(prompt, given, kept)
     if (chosen := starts[0].chosen) is not None:
-        say_chosen(chosen)
+        say_chosen(chosen, Start(chosen.model, None if given.levels else starts[0].thinking))
     if question.system is not None:
         starts = [replace(start, system=question.system) for start in starts]
     approval = Approval(given.approved, asks=len(starts) == 1)
@@ -138,7 +138,7 @@ def _turn(
             except PonderoError as problem:
                 error = problem
             finally:
-                sheet.pause()  # saving may have something to say
+                sheet.end_line()  # saving may have something to say
     answer = make_result(
         start,
         turn.replies,

@@ -43,6 +43,11 @@ class RedactingWriter:
         self._flush()
         self._writer.pause()
 
+    def end_line(self) -> None:
+        """End the last line of the answer."""
+        self._flush()
+        self._writer.end_line()
+
     def end(self, answer: "AskResult") -> None:
         """Write the end; the writers redact what they print of it."""
         self._flush()

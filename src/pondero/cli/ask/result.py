@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from ...canon import Json, Reply, Usage
 from ...client import TurnRecorder
 from ...errors import PonderoError
-from ...store import SecretRedactor, format_dollars, redact_secrets
+from ...store import SecretRedactor, format_dollars
+from ..command import error_to_json
 from .schema import parse_typed_value
 from .thread import AskStart
 
@@ -111,14 +112,13 @@ class AskResult(Struct, frozen=True, kw_only=True):
         reply, plan = self.reply, self.reply.plan if self.reply else None
         made: dict[str, Any] = {
             "version": VERSION,
-            "model": plan.model if plan else self.start.model,
+            "model": plan.model if plan else self.start.full_name,
             "asked": self.start.thinking,
             "level": plan.level if plan else None,
             "text": reply.text if reply else None,
         }
         if self.shaped:
             made["value"] = self.value
-        error = self.error
         return made | {
             "thinking": [
                 part.text for each in self.replies for part in each.thinking_parts if part.text
@@ -138,8 +138,7 @@ class AskResult(Struct, frozen=True, kw_only=True):
             "first": None if self.first is None else round(self.first, 3),
             "exchanges": len(self.replies),
             "thread": self.thread,
-            "error": error
-            and {"type": type(error).__name__, "message": redact_secrets(str(error))},
+            "error": None if self.error is None else error_to_json(self.error),
         }
 
 

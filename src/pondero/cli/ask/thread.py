@@ -39,7 +39,7 @@ from ...store import (
 )
 from ..command import warn
 from ..output.thread_tables import open_threads
-from ..start import choose_by_key, default_model, resolve_start
+from ..start import choose_by_key, default_model, resolve_start, resolve_usual
 
 _LIKELY_ID = re.compile(r"(?=.*\d)[0-9a-z]{6}")
 _POSSIBLE_ID = re.compile(r"[0-9a-hjkmnp-tv-z]{6}")  # as store/rows.py makes them
@@ -65,6 +65,14 @@ class AskStart(Struct, frozen=True):
     def name(self) -> str:
         """Return the model with its level."""
         return self.model if self.thinking is None else f"{self.model}/{self.thinking}"
+
+    @property
+    def full_name(self) -> str:
+        """Return the model as provider:model; as it was typed if the catalog has none like it."""
+        try:
+            return load_catalog().entry(self.model).id
+        except UsageError:
+            return self.model
 
     @property
     def has_media(self) -> bool:
@@ -131,25 +139,32 @@ def start_thread(
         _check_for_misspelt_model(words)
     if model is None and (_seems_model(words) or _begins_with_level(words)):
         model, rest = words[0], words[1:]
-    chosen = None
     if model is None:
         chosen = choose_by_key(offline=offline)
-        model = chosen.model
+        start = resolve_usual(chosen, template=template, settings=settings)
+        return AskStart(start.model, start.thinking, chosen=chosen), rest
     start = resolve_start(model, template=template, settings=settings)
-    return AskStart(start.model, start.thinking, chosen=chosen), rest
+    return AskStart(start.model, start.thinking), rest
 
 
 def _seems_model(words: tuple[str, ...]) -> bool:
-    """Return whether the first word is nearly a model's name, or looks like one."""
+    """Return whether the first word looks like a model's name, or is nearly a short one."""
     if not words or len(words[0].split()) != 1:
         return False
-    return bool(_NAME.fullmatch(words[0])) or bool(load_catalog().close(words[0]))
+    return bool(_NAME.fullmatch(words[0])) or load_catalog().is_misspelt_short(words[0])
+
+
+def _begins_with_misspelt(words: tuple[str, ...]) -> bool:
+    """Return whether a misspelt short name comes before what may be the whole question."""
+    first, *others = words or ("",)
+    may_be_apart = len(others) == 1 or any(" " in each for each in others)
+    return may_be_apart and load_catalog().is_misspelt_short(first)
 
 
 def _check_for_misspelt_model(words: tuple[str, ...]) -> None:
     """Raise UsageError rather than pay another model for a question that begins with a name."""
     named = len(words) > 1 and _NAME.fullmatch(words[0]) and load_catalog().close(words[0])
-    if named or _begins_with_level(words):
+    if named or _begins_with_misspelt(words) or _begins_with_level(words):
         try:
             load_catalog().entry(words[0], unknown="error")
         except UsageError as error:

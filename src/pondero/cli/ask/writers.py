@@ -20,9 +20,9 @@ from ...canon import (
     dump_json,
 )
 from ...client import load_catalog
-from ...store import SecretRedactor, is_new_notice, media_caption, redact_secrets
+from ...store import SecretRedactor, is_new_notice, media_caption
 from ...thinking import DEPTH, describe_intent, describe_result
-from ..command import print_json
+from ..command import error_to_json, print_json
 from ..output.echo import Typing, echo, has_styles, say, style_text
 from .options import AskOptions
 from .redaction import RedactingWriter
@@ -55,6 +55,10 @@ class AnswerWriter(Protocol):
         """Let go of the screen, so that something else can be written."""
         ...
 
+    def end_line(self) -> None:
+        """End the last line of the answer: notices and errors begin a line of their own."""
+        ...
+
     def end(self, answer: AskResult) -> None:
         """Write what is known at the end."""
         ...
@@ -84,6 +88,8 @@ class TerminalWriter:
         self._due = bool(given.shown)  # --thinking was given, and none has arrived yet
         self._thinking = False
         self._open = False  # whether a line of the answer on a terminal has not ended yet
+        self._piped = False  # whether the answer in a pipe has not got its line feed yet
+        self._ended = False  # whether it has got it
         self._shaped = shaped
         self._drawn = not given.plain and _can_redraw(sys.stdout)
         self._answer: Typing | Typeset = _typeset() if self._drawn else Typing()
@@ -114,6 +120,7 @@ class TerminalWriter:
                 self._label("answer:")
             self._answer.write(event.text)
             self._open = not self._drawn and sys.stdout.isatty()
+            self._piped = not sys.stdout.isatty()
         elif self._counter is not None:
             if isinstance(event, Started):
                 self._counter.start()
@@ -140,15 +147,22 @@ class TerminalWriter:
             echo()
             self._open = False
 
+    def end_line(self) -> None:
+        """Print what waits, and the line feed after an answer in a pipe."""
+        self.pause()
+        if self._piped:
+            echo()
+            self._piped, self._ended = False, True
+
     def end(self, answer: AskResult) -> None:
         """End the last line, then print the adjustments of the plan, and why no thinking came."""
-        self.pause()
+        self.end_line()
         if answer.error is not None:
             return
         if self._shaped:
             _print_value(answer)
-        elif not sys.stdout.isatty():
-            echo()
+        elif not (self._ended or sys.stdout.isatty()):
+            echo()  # of an answer without a word
         if answer.reply is not None:
             if self._due:
                 say(f"no thinking to show: {_explain_no_thinking(self._start, answer.reply)}")
@@ -189,6 +203,9 @@ class JsonWriter:
 
     def pause(self) -> None:
         """Have nothing on the screen."""
+
+    def end_line(self) -> None:
+        """Have every line ended."""
 
     def end(self, answer: AskResult) -> None:
         """Print the object."""
@@ -239,6 +256,9 @@ class JsonLinesWriter:
     def pause(self) -> None:
         """Have nothing on the screen."""
 
+    def end_line(self) -> None:
+        """Have every line ended."""
+
     def end(self, answer: AskResult) -> None:
         """Print the adjustments that did not come as events, then the last Finished event."""
         for adjustment in msgspec.to_builtins(answer.reply.adjustments) if answer.reply else ():
@@ -250,11 +270,7 @@ class JsonLinesWriter:
                 self._finished["value"] = SecretRedactor().value(answer.value)
         self._print_finished()
         if answer.error is not None:
-            said = {
-                "type": type(answer.error).__name__,
-                "message": redact_secrets(str(answer.error)),
-            }
-            self._print({"type": "error", "error": said})
+            self._print({"type": "error", "error": error_to_json(answer.error)})
 
     def _print_finished(self) -> None:
         if self._finished is not None:

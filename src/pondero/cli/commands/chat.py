@@ -13,14 +13,13 @@ from ...errors import MissingExtra, StoreError, UnknownThread, UsageError
 from ...extras import install_hint
 from ..command import examples, parse_policy, policy_option, warn
 from ..output.echo import echo
-from ..start import Start, resolve_start
+from ..start import choose_by_key, resolve_start, resolve_usual
 from . import completion
 
 if TYPE_CHECKING:
     from ...exchange import AsyncTransport
     from ...tui import Action, ChatState, DialView, ThreadWriter
 
-_MODEL, _LEVEL = "claude-opus-5", "medium"  # if none is named
 _PACE = 0.02
 """Seconds between the pieces of an offline answer, so that it is seen arriving."""
 
@@ -176,17 +175,15 @@ def start_state(
     named: str | None, policies: tuple[str, ...], *, system: str = ""
 ) -> "tuple[DialView, ChatState]":
     """Return the dial of a chat and its state before the first turn."""
-    from ...client import find_usual_model, load_catalog
+    from ...client import load_catalog
     from ...store import load_settings, resolve_auto
     from ...thinking import parse_intent
     from ...tui import DialView, initial_state
 
     settings = load_settings()
-    model = named or settings.model
-    usual = find_usual_model(offline=True)
-    thinking = _LEVEL if settings.thinking is None else settings.thinking
-    start = Start(_MODEL if usual is None else usual.model, thinking)
-    if model is not None:
+    if (model := named or settings.model) is None:
+        start = resolve_usual(choose_by_key(offline=True), settings=settings)
+    else:
         start = resolve_start(model, settings=settings)
     dial = DialView(load_catalog(), parse_policy(policies), resolve_auto)
     words = dial.entry(start.model).capability.extra_words

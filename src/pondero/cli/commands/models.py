@@ -136,9 +136,12 @@ def _find(words: tuple[str, ...], provider: str | None) -> list[ModelEntry]:
     found = [entry for entry in found if provider in (None, entry.provider.name)]
     if found:
         return found
-    said, close = " ".join(words), load_catalog().close("-".join(words))
+    said, of = " ".join(words), "" if provider is None else f" of {provider}"
+    if provider is not None and search_models(load_catalog(), words):
+        raise UnknownModel(f"no model{of} fits {said!r}; others do: 'pondero models {said}'")
+    close = load_catalog().close("-".join(words))
     guess = f"did you mean {' or '.join(map(repr, close))}? " if close else ""
-    raise UnknownModel(f"no model fits {said!r}; {guess}'pondero models --all' lists all")
+    raise UnknownModel(f"no model{of} fits {said!r}; {guess}'pondero models --all' lists all")
 
 
 def _refresh(where: str, *, provider: str | None, as_json: bool, flags: Flags) -> None:

@@ -12,6 +12,7 @@ from ...canon import Event, TextDelta, ThinkingDelta, dump_json
 from ...store import redact_secrets
 from ..ask.result import AskResult
 from ..ask.thread import AskStart
+from ..command import describe_error
 from .echo import echo, style_text
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ def _thoughts(answer: AskResult) -> list[str]:
 
 def _words(answer: AskResult) -> str:
     if answer.error is not None:
-        return redact_secrets(str(answer.error))
+        return describe_error(answer.error)
     if answer.shaped:
         return redact_secrets(dump_json(answer.value))
     return redact_secrets(answer.reply.text) if answer.reply else ""

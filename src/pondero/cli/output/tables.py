@@ -276,7 +276,8 @@ def _format_levels(entry: ModelEntry) -> str:
     if not facts.thinks:
         return "does not think"
     words = " ".join(facts.levels) or "no control"
-    return f"{words} ({facts.budget.min:,} to {facts.budget.max:,})" if facts.budget else words
+    budget = facts.sent_budget
+    return f"{words} ({budget.min:,} to {budget.max:,})" if budget else words
 
 
 def _format_off(entry: ModelEntry) -> str:

@@ -78,12 +78,12 @@ def reload_config(config: GatewayConfig, lookup: Lookup, *, offline: bool = Fals
 
 
 def check_exposure(config: GatewayConfig) -> None:
-    """Raise BadConfig if other machines could use this one's provider keys."""
+    """Raise BadConfig if other machines could use this gateway without a key."""
     if config.is_exposed:
         host = config.server.host
         message = (
-            f"{locate(config, 'server', 'host')}on {host} any machine could use your provider "
-            "keys; create a key with 'pondero keys "
+            f"{locate(config, 'server', 'host')}on {host} any machine could use this gateway "
+            "without a key; create one with 'pondero keys "
             f"create --gateway NAME' and add it to {config.path or FILE}, or listen on 127.0.0.1"
         )
         raise BadConfig(message)
@@ -137,15 +137,11 @@ def default_config(
 
 
 def _is_ready(provider: catalog.Provider, own: ProviderOverride, saved: frozenset[str]) -> bool:
-    named = (*provider.keys, *(_SIGNERS if provider.auth == "aws" else ()))
     return (
         own.key is not None
         or provider.auth == "none"
-        or any(os.environ.get(name, "").strip() or name in saved for name in named)
+        or any(os.environ.get(name, "").strip() or name in saved for name in provider.key_variables)
     )
-
-
-_SIGNERS = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE")  # where botocore finds the signing key
 
 
 _SECTIONS = (
