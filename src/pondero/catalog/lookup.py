@@ -519,7 +519,7 @@ class Lookup:
     def _guess_home(self, home: Provider, name: ParsedModelName) -> FamilyMatch | None:
         """Return what a name without its provider would be at a home; None if it is not of there.
 
-        A word for what a model does, as embed, is of all makers: one of its lines must have the
+        All makers have words such as embed in their names: one line of this maker must have the
         name too.
         """
         hit = self._search(home, name.model)

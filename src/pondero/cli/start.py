@@ -16,7 +16,7 @@ from ..store import Settings, Template, load_settings
 from ..thinking import LEVELS
 from .output.echo import say
 
-USUAL_LEVEL = "medium"  # of a model that nobody named
+USUAL_LEVEL = "medium"  # of a model that the user did not name
 UNSET = "no model is named and none is set"
 NO_MODEL = "no model is named, none is set, and there is no key"
 _NAME_ONE = "('pondero models' lists them); or set one: 'pondero config set model opus/medium'"
