@@ -17,11 +17,7 @@ from ..thinking import LEVELS
 from .output.echo import say
 
 NO_MODEL = "no model is named, none is set, and there is no key"
-_NAME_ONE = "('pondero models' lists them); or set one: 'pondero config set model opus/medium'"
-_HOW_TO_ASK = (
-    f"Name one before the question, as in 'pondero ask opus \"...\"' {_NAME_ONE}; or save a key: "
-    "'pondero keys set anthropic'; or try it without a key: 'pondero ask --offline \"...\"'"
-)
+_HOW_TO_ASK = "name one ('pondero ask opus \"...\"'), or use --offline"
 
 
 class Start(Struct, frozen=True):
@@ -74,7 +70,7 @@ def resolve_starts(
     """
     settings = load_settings()
     if not names:
-        how = f"Name one, as in '{example}' {_NAME_ONE}"
+        how = f"name one, as in '{example}'"
         names = (default_model(template, settings) or say_chosen(choose_by_key(how)).model,)
     _check_no_level_alone(names)
     return [
@@ -100,13 +96,11 @@ def choose_by_key(how: str = _HOW_TO_ASK, *, offline: bool = False) -> UsualMode
     """Return the model for the key that is present; raise UsageError without one."""
     usual = find_usual_model(offline=offline)
     if usual is None:
-        raise click.UsageError(f"{NO_MODEL}. {how}")
+        raise click.UsageError(f"{NO_MODEL}; {how}")
     return usual
 
 
 def say_chosen(usual: UsualModel) -> UsualModel:
     """Say which model was chosen, and why."""
-    say(
-        f"model: {usual.model} ({usual.why}); -m names another, 'pondero config set model' sets one"
-    )
+    say(f"model: {usual.model} ({usual.why}); choose one with -m, or 'pondero config set model'")
     return usual

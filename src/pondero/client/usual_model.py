@@ -32,5 +32,5 @@ def find_usual_model(*, offline: bool = False) -> UsualModel | None:
             if key := next((each for each in provider.keys if each in names), None):
                 return UsualModel(model, f"{key} is {where}")
     if offline and known:
-        return UsualModel(known[0][1], "none is named, and the emulator answers for any")
+        return UsualModel(known[0][1], "you named none")
     return None

@@ -339,11 +339,11 @@ def _find_facts(entry: ModelEntry, url: str, signed: bool) -> _ServiceFacts:  # 
 
 def _make_key_hint(provider: Provider, *, signed: bool) -> str:
     if signed:
-        return f"{provider.label} did not take the credentials that the request was signed with"
+        return f"{provider.label} rejected the credentials that the request was signed with"
     if not provider.keys:
         return ""
     return (
-        f"{provider.label} did not take the key: look at {' or '.join(provider.keys)}, or keep "
+        f"{provider.label} rejected the key; check {' or '.join(provider.keys)}, or save "
         f"another with 'pondero keys set {provider.name}'"
     )
 

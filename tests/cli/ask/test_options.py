@@ -150,9 +150,9 @@ def test_several_objects_are_a_list_of_items(ask):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("name strng", "'name strng' is no field; write NAME, NAME TYPE"),
+        ("name strng", "invalid field 'name strng'; write NAME, NAME TYPE"),
         ("none.json", "there is no file 'none.json'"),
-        ("{oops", "is no JSON schema"),
+        ("{oops", "'{oops' is not a JSON schema"),
         (" , ", "it has no fields"),
         ('{"type": "objekt"}', "invalid JSON schema: $.type: 'objekt' is not valid"),
         ('{"type": 5}', "invalid JSON schema: $.type: 5 is not"),
@@ -312,7 +312,7 @@ def test_json_says_what_went_wrong_and_so_does_stderr(ask):
     code, out, err = ask("claude-opus-5", "--json", "Hi [emulator: fault 401]")
     assert code == 3
     assert json.loads(out)["error"]["type"] == "AuthFailed"
-    assert "did not take the key" in err
+    assert "rejected the key" in err
     last = ask("claude-opus-5", "--json-lines", "Hi [emulator: fault 401]")[1].splitlines()[-1]
     assert json.loads(last)["error"]["type"] == "AuthFailed"
 

@@ -84,7 +84,7 @@ def test_the_table_says_what_is_not_known(stats, asked, monkeypatch):
     code, out, err = stats()
     assert (code, err) == (0, "")
     one, two, unset = (line.split() for line in out.splitlines() if "somewhere" in line)
-    assert one[1:] == ["2", "25", "160", "40", "80%", "over", "$0.1", "3.0"]
+    assert one[1:] == ["2", "25", "160", "40", "80%", "at", "least", "$0.1", "3.0"]
     assert two[1:] == ["1", "1", "4", "3", "57%", "unknown"]
     assert unset[1:] == ["1", "1", "unknown", "2", "$0.05"]
 

@@ -81,7 +81,7 @@ def test_words_are_found(threads, ids):
     ]
     code, out, err = threads("search", "nowhere at all")
     assert (code, out) == (0, "")
-    assert "nothing holds" in err
+    assert "no thread contains" in err
 
 
 @pytest.mark.parametrize(

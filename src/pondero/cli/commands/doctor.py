@@ -99,7 +99,7 @@ def _handoff(thread: str, target: str | None, policies: tuple[str, ...], *, as_j
     echo(style_text(f"{found.id} ({found.title}) for {entry.id}", bold=True))
     echo(str(manifest))
     if cache is not None:
-        echo(f"cache: {cache}")
+        echo(f"cache: {cache.removeprefix('cache ')}")
 
 
 def _preview_cache(

@@ -140,7 +140,8 @@ def _read_questions(path: Path | None) -> tuple[str, ...] | None:
 def _announce(draft: "ProbeDraft", cost: str) -> None:
     """Say what will be asked, and the most that it can cost."""
     tokens = "" if draft.max_tokens is None else f" of at most {draft.max_tokens:,} tokens"
-    compared = " and ".join(draft.levels)
+    *others, last = draft.levels
+    compared = f"{', '.join(others)} and {last}"
     most = f"at most {draft.max_asks} requests{tokens}; {cost}"
     say_meaning(draft.model)
     echo(f"{draft.model}, {compared}: {most}", err=True)

@@ -140,7 +140,7 @@ def stats(
     left_out = 0 if offline else sum(each.replies for each in spent if each.offline)
     if svg is not None:
         write_atomic(svg, chart(rows, _title(days)))
-        echo(f"the chart is in {svg}", err=True)
+        echo(f"wrote the chart to {svg}", err=True)
     if as_json:
         print_json({"days": days, "by": by, "rows": [row.to_json() for row in rows]})
         return
@@ -299,7 +299,7 @@ def _share(row: StatsRow) -> str:
 def _format_cost(row: StatsRow) -> str:
     if row.cost is None:
         return "unknown"
-    return f"{'' if row.priced == row.replies else 'over '}{format_dollars(row.cost)}"
+    return f"{'' if row.priced == row.replies else 'at least '}{format_dollars(row.cost)}"
 
 
 _WIDTH, _LEFT, _RIGHT, _TOP, _ROW, _BAR = 760, 250, 150, 64, 30, 16

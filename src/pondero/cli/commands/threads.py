@@ -130,7 +130,7 @@ def search(words: tuple[str, ...], *, limit: int, as_json: bool) -> None:
         place = "title" if each.number is None else f"{each.number} {each.role}"
         echo(style_text(each.thread.id, fg="cyan"), f"  {place:<14}  {each.snippet}")
     if not found:
-        echo(f"nothing holds {' '.join(words)!r}", err=True)
+        echo(f"no thread contains {' '.join(words)!r}", err=True)
 
 
 @threads.command(
@@ -172,7 +172,7 @@ def export(thread: str, *, to: Path | None, force: bool, form: str | None) -> No
         echo(text, nl=False, exact=True)
     else:
         write_atomic(to, text)
-        echo(redact_secrets(f"{found.id} is in {to}"), err=True)
+        echo(redact_secrets(f"wrote thread {found.id} to {to}"), err=True)
 
 
 @threads.command(

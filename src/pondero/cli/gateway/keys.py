@@ -126,8 +126,8 @@ async def _list_gateway(known: "KeyRing", config: "GatewayConfig", *, as_json: b
 def _describe_places(config: "GatewayConfig") -> str:
     """Return where a command looked for gateway keys: its reader may have meant another file."""
     if config.path:
-        return f"in {config.path} or made at run time"
-    return "made at run time, and no gateway.toml was read (name one: --config FILE)"
+        return f"in {config.path} or created in the console"
+    return "created in the console, and no gateway.toml was read (name one: --config FILE)"
 
 
 @keys.command(epilog=examples("pondero keys block ci --config gateway.toml"))
@@ -257,9 +257,9 @@ def create(
 ) -> None:
     """Create a key for clients of the gateway; it is shown once.
 
-    NAME says whose key it is. It also prints the lines for gateway.toml, which contain only the
-    key's hash. A budget, a limit, models and levels of the key are further lines below them, such
-    as 'budget = { cost = 50, per = "month" }'.
+    NAME is the owner of the key. The command also prints the lines for gateway.toml, which contain
+    only the key's hash. A budget, a limit, models and levels of the key are further lines below
+    them, such as 'budget = { cost = 50, per = "month" }'.
     """
     from msgspec import json
 

@@ -329,7 +329,9 @@ def _print_providers(routing: "Routing") -> None:
             such = ", ".join(names[-_SHOWN:])
             _print_row(f"{provider.name:<18}{len(names):>4}", f"such as {such}")
         elif provider.auth == "none":
-            _print_row(f"{provider.name:<22}", f"as {provider.name}:NAME, where it runs")
+            _print_row(
+                f"{provider.name:<22}", f"as {provider.name}:NAME, if that server is running"
+            )
 
 
 def _print_row(name: str, text: str) -> None:

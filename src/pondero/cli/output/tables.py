@@ -146,7 +146,7 @@ def print_found(entries: Sequence[ModelEntry], *, of: int, meanings: Iterable[st
     for meaning in meanings:
         echo(meaning)
     if len(entries) < of:
-        echo(f"{len(entries)} of {of:,} models; --all prints the others", err=True)
+        echo(f"{len(entries)} of {of:,} models; --all prints all", err=True)
 
 
 def print_short_names(lookup: Lookup) -> None:
