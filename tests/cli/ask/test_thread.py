@@ -317,6 +317,25 @@ def test_an_answer_that_cannot_be_kept_is_given_all_the_same(call, tmp_path, mon
     assert err.count("\n") == 1
 
 
+@pytest.mark.parametrize("begun", [False, True])
+def test_threads_that_cannot_be_written_are_told_of_once(call, data_dir, monkeypatch, begun):
+    if begun:
+        call("ask", "--offline", "claude-opus-5/high", SUM)
+
+    def refuse(path, flags, mode=0o777):
+        raise PermissionError(13, "Read-only file system", str(path))
+
+    monkeypatch.setattr("pondero.store.threads.database.os.open", refuse)
+    code, out, err = call("ask", "--offline", "claude-opus-5/high", "What is 2 + 3?")
+    assert (code, out) == (0, "2 + 3 = 5\n")
+    assert err.endswith("nothing is saved there\n")
+    assert err.count("\n") == 1
+    code, out, err = call("threads", "list")
+    assert code == 0
+    assert ("17 * 23" in out) == begun
+    assert ("no threads yet" in err) != begun
+
+
 def test_a_damaged_file_is_told_of_and_a_new_one_begun(ask, kept, data_dir):
     data_dir.mkdir()
     (data_dir / "threads.db").write_bytes(b"no database" * 999)
