@@ -216,6 +216,20 @@ def test_a_model_that_cannot_read_an_attachment_is_not_asked(ask, tmp_path):
     assert "cannot read a.pdf (application/pdf, 18 bytes)" in err
 
 
+@pytest.mark.parametrize("model", ["gpt-5.5", "openai-chat:gpt-5.5", "claude-opus-5"])
+def test_a_file_of_no_known_type_is_not_sent(ask, tmp_path, model):
+    (tmp_path / "some.bin").write_bytes(bytes(range(256)))
+    code, out, err = ask(model, "-a", str(tmp_path / "some.bin"), "What?")
+    assert (code, out) == (2, "")
+    assert "cannot read some.bin (application/octet-stream, 256 bytes)" in err
+
+
+def test_json_and_json_lines_together_are_an_error(ask):
+    code, out, err = ask("claude-opus-5", SUM, "--json", "--json-lines")
+    assert (code, out) == (2, "")
+    assert "use --json or --json-lines, not both" in err
+
+
 def test_a_file_that_is_not_there_is_said(ask, tmp_path):
     code, _, err = ask("claude-opus-5", "-a", str(tmp_path / "none.png"), "What?")
     assert (code, "cannot read" in err) == (2, True)

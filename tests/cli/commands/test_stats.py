@@ -146,8 +146,8 @@ def test_nothing_was_paid_for_offline_runs_and_no_cost_is_shown(stats, served, d
 
 
 def test_nothing_asked_is_said(stats):
-    assert stats() == (0, "", "nothing was asked yet\n")
-    assert stats("--days", "7") == (0, "", "nothing in 7 days\n")
+    assert stats() == (0, "", "no answers of services yet\n")
+    assert stats("--days", "7") == (0, "", "no answers of services in 7 days\n")
     assert json.loads(stats("--json")[1]) == {"days": None, "by": None, "rows": []}
     assert stats("--days", "0")[0] == 2
 
@@ -222,7 +222,7 @@ def test_offline_runs_are_left_out_and_said_to_be_and_shown_when_asked_for(call,
     assert stats("--json")[1] == before
     code, out, err = stats()
     assert (code, "claude" in out) == (0, False)
-    assert "without 1 answer of offline runs; --offline shows them" in err
+    assert "1 offline answer is not counted (--offline shows them)" in err
     (row,) = json.loads(stats("--offline", "--json")[1])["rows"]
     assert (row["model"], row["level"], row["replies"]) == ("anthropic:claude-opus-5", "high", 1)
     assert "offline" in call("threads", "show", "last")[1]

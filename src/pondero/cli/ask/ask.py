@@ -54,6 +54,8 @@ def ask(words: tuple[str, ...], **options: Any) -> int:
     Question and answer are saved as a thread; see 'pondero threads'.
     """
     given = AskOptions(**options)
+    if given.as_json and given.as_lines:
+        raise click.UsageError("use --json or --json-lines, not both")
     if given.variables and given.template is None:
         raise click.UsageError("-p fills in a template; name one with --template")
     kept = None if given.template is None else load_template(given.template)

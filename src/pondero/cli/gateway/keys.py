@@ -13,7 +13,7 @@ from ...errors import PonderoError, UnknownProvider, UsageError
 from ...store import forget_key, list_saved_keys, save_key
 from ..command import CommandGroup, config_option, examples, json_option, print_json, warn
 from ..commands.completion import provider as provider_names
-from ..output.echo import echo
+from ..output.echo import echo, narrow
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -93,7 +93,11 @@ def list_(*, every: bool, as_json: bool, gateway: bool, file: str | None) -> Non
         return
     for row in rows:
         source = _describe_place(row["from"]) if row["from"] else "none"
-        echo(f"{row['provider']:<20}{row['variable']:<28}{source}")
+        if narrow() is None:
+            echo(f"{row['provider']:<20}{row['variable']:<28}{source}")
+        else:
+            echo(f"{row['provider']}  {source}")
+            echo(f"  {row['variable']}")
     if not rows:
         echo("no keys; 'pondero keys set PROVIDER' stores one", err=True)
 

@@ -1,14 +1,13 @@
 """``serve``: runs the gateway on a port; ``--check`` only prints what it would serve."""
 
 import shlex
-import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from ..command import examples, offline_transport, warn
-from ..output.echo import echo, narrow
+from ..output.echo import echo, fit_text, narrow
 
 if TYPE_CHECKING:
     from ...catalog import Provider
@@ -344,7 +343,4 @@ def _print_row(name: str, text: str) -> None:
 
 
 def _print_text(text: str, *, indent: int = 0) -> None:
-    width = narrow()
-    if width is not None:
-        text = textwrap.fill(text, width - indent, break_on_hyphens=False, break_long_words=False)
-    echo(textwrap.indent(text, " " * indent))
+    echo(fit_text(text, indent=indent))
