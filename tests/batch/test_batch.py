@@ -209,7 +209,7 @@ def test_who_has_no_batch_service_is_told_who_has():
         ([{"id": "a"}], "has no prompt"),
         ([{"id": "a", "prompt": "x"}, {"id": "a", "prompt": "y"}], "two requests have the id 'a'"),
         ([{"prompt": "x", "stream": True}], "a batch has no option 'stream'"),
-        ([{"prompt": "x", "sistem": "y"}], "unknown option 'sistem'"),
+        ([{"prompt": "x", "sistem": "y"}], "unknown field 'sistem'; did you mean 'system'"),
     ],
 )
 def test_what_cannot_be_a_batch_is_refused_before_anything_is_written(asks, words):

@@ -75,21 +75,21 @@ def test_a_slightly_older_or_newer_name_gets_its_family_or_a_neighbour(data):
 @pytest.mark.parametrize(
     ("text", "like", "why"),
     [
-        ("openai:gpt-5.9-mini", "gpt-5.6", "nearest known version of its line that is not above"),
-        ("anthropic:claude-opus-4-9", "claude-opus-4-8", "nearest known version of its line"),
-        ("anthropic:claude-opus-6", "claude-opus-5-5", "newest known of its line"),
-        ("anthropic:claude-4.9-haiku", "claude-4-6-sonnet", "newest known of its line"),
-        ("google:gemini-3.9-flash", "gemini-3.8-flash", "nearest known version of its line"),
-        ("bedrock:openai.gpt-5.3", "openai.gpt-5.4", "oldest known version of its line"),
-        ("zai:glm-4.1", "glm-4.5", "oldest known version of its line"),
-        ("xai:grok-5", "grok-4.7", "newest known of its line"),
-        ("anthropic:claude-opus", "claude-opus-5-5", "newest known of its line"),
+        ("openai:gpt-5.9-mini", "gpt-5.6", "closest earlier version"),
+        ("anthropic:claude-opus-4-9", "claude-opus-4-8", "closest earlier version"),
+        ("anthropic:claude-opus-6", "claude-opus-5-5", "newest known version"),
+        ("anthropic:claude-4.9-haiku", "claude-4-6-sonnet", "newest known version"),
+        ("google:gemini-3.9-flash", "gemini-3.8-flash", "closest earlier version"),
+        ("bedrock:openai.gpt-5.3", "openai.gpt-5.4", "oldest known version"),
+        ("zai:glm-4.1", "glm-4.5", "oldest known version"),
+        ("xai:grok-5", "grok-4.7", "newest known version"),
+        ("anthropic:claude-opus", "claude-opus-5-5", "newest known version"),
     ],
 )
 def test_a_guess_says_whom_it_took_and_why(text, like, why):
     (note,) = pondero.plan(text).adjustments
     assert note.code == "unknown_model"
-    assert f"treated as {like}, the {why}" in note.why
+    assert f"treated like {like}, the {why}" in note.why
 
 
 @pytest.mark.parametrize("text", ["openai:gpt-oss-40b", "mistral:mistral-small-2611"])

@@ -150,13 +150,27 @@ def test_a_service_that_breaks_its_own_api_is_described_as_before():
     assert "base URL" not in str(error)
 
 
+def test_an_address_whose_version_is_written_twice_says_so():
+    transport = Scripted((ResponseHead(404, {"content-type": "text/html"}), [b"<p>No</p>"]))
+    client = pondero.Client(
+        transport=transport,
+        retry=Retry(attempts=1),
+        urls={"anthropic": "https://api.anthropic.com/v1"},
+    )
+    with pytest.raises(PonderoError) as caught:
+        client.ask(MODELS["anthropic"], "hello")
+    (note,) = caught.value.__notes__
+    assert "/v1 is doubled: check the base URL of 'anthropic' (ANTHROPIC_BASE_URL)" in note
+
+
 @pytest.mark.parametrize(("status", "where"), [(302, "/login"), (405, None), (404, None)])
 def test_an_address_with_nothing_behind_it_says_what_to_check(status, where):
     headers = {"content-type": "text/html", **({"location": where} if where else {})}
     error, url = fail("anthropic", (ResponseHead(status, headers), [b"<p>No</p>"]), stream=True)
     (note,) = error.__notes__
     assert note.startswith(f"{url} answered HTTP {status}")
-    assert "check the base URL of 'anthropic'" in note
+    assert "check the base URL of 'anthropic' (ANTHROPIC_BASE_URL)" in note
+    assert "doubled" not in note
     assert (where or "") in note
 
 

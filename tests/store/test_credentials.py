@@ -63,7 +63,6 @@ def test_a_missing_key_names_its_variable(monkeypatch, empty):
         ("ollama", "OLLAMA_HOST", "0.0.0.0", "http://127.0.0.1:11434"),
         ("ollama", "OLLAMA_HOST", "http://0.0.0.0:8080", "http://127.0.0.1:8080"),
         ("ollama", "OLLAMA_HOST", "[::]:8080", "http://[::1]:8080"),
-        ("openai", "OPENAI_BASE_URL", "box", "http://box/v1"),
     ],
 )  # fmt: skip
 def test_an_address_of_ones_own_gets_the_path_its_sdk_would_add(
@@ -71,6 +70,15 @@ def test_an_address_of_ones_own_gets_the_path_its_sdk_would_add(
 ):
     monkeypatch.setenv(variable, said)
     assert resolve_url(provider(name), {}, needed=True) == url
+
+
+def test_a_host_alone_is_no_address_of_a_service_on_the_internet(monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "box")
+    said = "invalid ANTHROPIC_BASE_URL 'box'; use http:// or https://"
+    with pytest.raises(BadParameter, match=said):
+        resolve_url(provider("anthropic"), {}, needed=True)
+    with pytest.raises(BadParameter, match="invalid base URL 'other'"):
+        resolve_url(provider("anthropic"), {"anthropic": "other"}, needed=True)
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,11 @@ Exit codes: 0 ok, 1 failure, 2 usage, 3 rejected by the service, 4 network, 130 
 """
 
 import os
+import shutil
 import sys
 import warnings
 from importlib import import_module
-from io import StringIO, TextIOWrapper
+from io import TextIOWrapper
 from pathlib import Path
 
 import click
@@ -17,12 +18,12 @@ from ..errors import MissingKey, PonderoError, Unreachable
 from .command import (
     NARROW_HELP,
     CommandGroup,
-    closest_first,
     code_of,
     describe_error,
+    describe_usage_error,
     examples,
 )
-from .output.echo import echo, narrow, say_error
+from .output.echo import echo, say_error
 
 _COMMANDS = {
     "ask": ".ask.ask",
@@ -56,10 +57,10 @@ class _LazyGroup(CommandGroup):
     def list_commands(self, _ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
 
-    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
+    def find_command(self, _ctx: click.Context, name: str) -> click.Command | None:
+        if name not in _COMMANDS:
             return None
-        command: click.Command = getattr(import_module(_COMMANDS[cmd_name], __package__), cmd_name)
+        command: click.Command = getattr(import_module(_COMMANDS[name], __package__), name)
         return command
 
     def invoke(self, ctx: click.Context) -> object:
@@ -119,9 +120,9 @@ def _take_every_character(stream: TextIOWrapper) -> None:
 
 
 def _help_width() -> int | None:
-    """Return the width of help on a terminal that is narrower than click allows for, else None."""
-    columns = narrow()
-    return None if columns is None or columns > NARROW_HELP else columns - 2
+    """Return the width of help where it is narrower than click allows for, else None."""
+    columns = shutil.get_terminal_size().columns
+    return columns - 2 if 0 < columns <= NARROW_HELP else None
 
 
 def run(arguments: list[str]) -> int:
@@ -139,11 +140,10 @@ def run(arguments: list[str]) -> int:
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.ClickException as error:
-        text = StringIO()
-        if isinstance(error, click.UsageError) and error.ctx is not None:
-            error.ctx.terminal_width = _help_width()
-        closest_first(error).show(text)
-        echo(_without_secrets(text.getvalue()), err=True, nl=False)
+        if isinstance(error, click.exceptions.NoArgsIsHelpError):
+            error.show()
+        else:
+            say_error(f"pondero: {_without_secrets(describe_usage_error(error))}")
         return error.exit_code
     except PonderoError as error:
         say_error(f"pondero: {describe_error(error)}")

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from .output.echo import echo, say
+from .output.echo import USUAL_WIDTH, echo, say
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from ..emulator import Emulator
@@ -30,8 +30,69 @@ _SERVER_FAILED = 500  # the least status of a service that failed
 _WHOLE = 1_000  # characters: more than any first sentence has
 
 
+class _HelpFormatter(click.HelpFormatter):
+    """Help that fits a narrow terminal: a text below its option, and examples in several lines."""
+
+    def write_dl(
+        self, rows: "Sequence[tuple[str, str]]", col_max: int = 30, col_spacing: int = 2
+    ) -> None:
+        """Write a list of names and texts; on a narrow terminal each text is below its name."""
+        if self.width < NARROW_HELP - 2:
+            # click puts the text below a name that is wider than the column.
+            rows = [(f"{name:<{_INDENT}}", text) for name, text in rows]
+            col_max = _INDENT - col_spacing
+        super().write_dl(rows, col_max, col_spacing)
+
+    def write_text(self, text: str) -> None:
+        """Write a text; the lines of examples, which click leaves alone, are wrapped by words."""
+        if self.width >= USUAL_WIDTH - 2 or not text.startswith("\b\n"):
+            super().write_text(text)
+            return
+        super().write_text("\n".join(self._iter_lines(text)))
+
+    def _iter_lines(self, text: str) -> "Iterator[str]":
+        width = self.width + 1 - self.current_indent
+        for line in text.split("\n"):
+            if len(line) <= width:
+                yield line
+                continue
+            command, _, meaning = line.strip().partition("    ")
+            yield from _wrap_words(command, width, indent=2)
+            yield from _wrap_words(meaning.strip(), width, indent=6)
+
+
+def _wrap_words(text: str, width: int, *, indent: int) -> list[str]:
+    from textwrap import wrap
+
+    return wrap(
+        text,
+        width,
+        initial_indent=" " * indent,
+        subsequent_indent=" " * (indent + 2),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+class _Context(click.Context):
+    formatter_class = _HelpFormatter
+
+
 class CommandGroup(click.Group):
     """A group that lists the whole first sentence of each command, and guesses at wrong names."""
+
+    context_class = _Context
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command of the group; its help fits narrow terminals."""
+        command = self.find_command(ctx, cmd_name)
+        if command is not None:
+            command.context_class = _Context
+        return command
+
+    def find_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Return a command by its name; a group that imports its commands late has its own."""
+        return super().get_command(ctx, name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Wrap what does not fit on a line; click itself would cut it off."""
@@ -68,16 +129,25 @@ def _check_dashes(command: click.Command, args: list[str], ctx: click.Context) -
             raise click.NoSuchOption(word, possibilities=meant, ctx=ctx)
 
 
-def closest_first(error: click.ClickException) -> click.ClickException:
-    """Return the error for a wrong name with the nearest guess first; click sorts by letter."""
+def describe_usage_error(error: click.ClickException) -> str:
+    """Return an error of click's in one line: what is wrong, and the command whose help to read."""
+    said = " ".join(_explain(error).split()).removesuffix(".")
+    if said[1:2].islower():
+        said = said[0].lower() + said[1:]
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    return said if context is None else f"{said}; see '{context.command_path} --help'"
+
+
+def _explain(error: click.ClickException) -> str:
+    """Return the message; for a wrong name with the nearest guess first: click sorts by letter."""
+    said = error.message.removesuffix(".")
     if isinstance(error, click.NoSuchOption) and (advice := _name_ours(error)):
-        return click.UsageError(f"{error.message.removesuffix('.')}; {advice}", error.ctx)
+        return f"{said}; {advice}"
     if not isinstance(error, click.NoSuchOption | click.NoSuchCommand) or not error.possibilities:
-        return error
-    guesses = ", ".join(map(repr, error.possibilities))
-    one = len(error.possibilities) == 1
-    asked = f"Did you mean {guesses}?" if one else f"(Did you mean one of: {guesses}?)"
-    return click.UsageError(f"{error.message} {asked}", error.ctx)
+        return error.format_message()
+    *others, last = map(repr, error.possibilities)
+    guesses = f"{', '.join(others)} or {last}" if others else last
+    return f"{said} (did you mean {guesses}?)"
 
 
 def _name_ours(error: click.NoSuchOption) -> str | None:
@@ -115,9 +185,8 @@ class Sections(click.Command):
         for heading, names in self.sections.items():
             with formatter.section(heading):
                 listed = (*names, *(rest if heading == last else ()))
-                column = _INDENT if formatter.width < NARROW_HELP - 2 else _COLUMN
-                rows = [(f"{records[name][0]:<{column}}", records[name][1]) for name in listed]
-                formatter.write_dl(rows, col_max=column)
+                rows = [(f"{records[name][0]:<{_COLUMN}}", records[name][1]) for name in listed]
+                formatter.write_dl(rows, col_max=_COLUMN)
 
 
 def examples(*lines: str) -> str:

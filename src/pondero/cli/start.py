@@ -19,11 +19,7 @@ from .output.echo import say
 USUAL_LEVEL = "medium"  # of a model that the user did not name
 UNSET = "no model is named and none is set"
 NO_MODEL = "no model is named, none is set, and there is no key"
-_NAME_ONE = "('pondero models' lists them); or set one: 'pondero config set model opus/medium'"
-_HOW_TO_ASK = (
-    f"Name one before the question, as in 'pondero ask opus \"...\"' {_NAME_ONE}; or save a key: "
-    "'pondero keys set anthropic'; or try it without a key: 'pondero ask --offline \"...\"'"
-)
+_HOW_TO_ASK = "name one ('pondero ask opus \"...\"'), or use --offline"
 
 
 class Start(Struct, frozen=True):
@@ -95,7 +91,7 @@ def resolve_starts(
     settings = load_settings()
     if not names:
         if (usual := default_model(template, settings)) is None:
-            chosen = choose_by_key(f"Name one, as in '{example}' {_NAME_ONE}")
+            chosen = choose_by_key(f"name one, as in '{example}'")
             start = resolve_usual(chosen, thinking=thinking, template=template, settings=settings)
             say_chosen(chosen, start)
             return [start]
@@ -125,7 +121,7 @@ def choose_by_key(how: str = _HOW_TO_ASK, *, offline: bool = False) -> UsualMode
     usual = find_usual_model(offline=offline)
     if usual is None:
         reason = explain_no_default()
-        raise click.UsageError(f"{NO_MODEL}. {how}" if reason is None else f"{UNSET}; {reason}")
+        raise click.UsageError(f"{NO_MODEL}; {how}" if reason is None else f"{UNSET}; {reason}")
     return usual
 
 
@@ -134,5 +130,5 @@ def say_chosen(usual: UsualModel, start: Start) -> None:
     level = "" if start.thinking is None else f"/{start.thinking}"
     say(
         f"model: {usual.model}{level} ({usual.why}); "
-        "-m names another, 'pondero config set model' sets one"
+        "choose one with -m, or 'pondero config set model'"
     )

@@ -46,7 +46,8 @@ from ..exchange import AsyncTransport, Prepared, Retry, Timeouts, Transport, aut
 from ..store import Credentials, load_catalog
 from ..thinking import ThinkingLike
 from .prompts.messages import Prompt
-from .prompts.options import Options
+from .prompts.option_names import explain_unknown
+from .prompts.options import OPTION_NAMES, Options
 from .prompts.output import output_kind
 
 AskLike = str | Mapping[str, Any]
@@ -55,6 +56,8 @@ and the options of a question."""
 
 _OWN = ("id", "model", "prompt", "input", "thinking")
 _UNFIT = ("stream", "timeout", "headers", "refusals")
+_USELESS = ("approve", "last_prompt", "max_steps", "mcp", "retries")  # for one who waits
+_FIELDS = (*_OWN, *(each for each in OPTION_NAMES if each not in (*_UNFIT, *_USELESS)))
 _WAITING = Timeouts(connect=30.0, first_byte=300.0, between_bytes=300.0)
 """Uploading or fetching a whole batch takes longer than a question."""
 
@@ -80,6 +83,15 @@ def make_draft(
     )
 
 
+def check_fields(given: AskLike) -> None:
+    """Raise BadParameter for a request with a field that a batch does not have."""
+    for name in () if isinstance(given, str) else given:
+        if name in _UNFIT:
+            raise BadParameter(f"a batch has no option {name!r}; remove it")
+        if name not in OPTION_NAMES and name not in _OWN:
+            raise BadParameter(explain_unknown(name, _FIELDS, kind="field"))
+
+
 def _make_request(
     prepare: Prepare,
     number: int,
@@ -90,15 +102,15 @@ def _make_request(
     prompt = own.get("prompt", own.get("input"))
     id = str(own.get("id", number))
     model = own.get("model") or defaults[0]
-    if prompt is None or model is None:
-        missing = "prompt" if prompt is None else "model"
-        message = f"request {id!r} has no {missing}; add one, or give the whole batch a model"
-        raise BadParameter(message)
+    if prompt is None:
+        raise BadParameter(f"request {id!r} has no prompt; add one")
+    if model is None:
+        raise BadParameter(f"request {id!r} has no model; add one, or name one for all (-m MODEL)")
     options = {**defaults[2], **{name: each for name, each in own.items() if name not in _OWN}}
-    for name in _UNFIT:
-        if name in options:
-            message = f"a batch has no option {name!r}; remove it from request {id!r}"
-            raise BadParameter(message)
+    try:
+        check_fields(options)
+    except BadParameter as error:
+        raise BadParameter(f"request {id!r}: {error}") from None
     # The batch's level is for requests without a model of their own, whose name may have one.
     thinking = own.get("thinking", None if own.get("model") else defaults[1])
     prepared = prepare(model, prompt, thinking, cast("Options", {**options, "stream": False}))

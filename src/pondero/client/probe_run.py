@@ -174,7 +174,7 @@ class _Spending:
             message = f"no price of {model} is known, so its cost cannot be limited"
             raise BadParameter(message)
         if ask_cost > self._limit:
-            message = f"one ask of {model} can cost ${ask_cost:.4f}, more than the limit"
+            message = f"one request to {model} can cost ${ask_cost:.4f}, more than the limit"
             raise BadParameter(message)
 
     def allows_more(self) -> bool:

@@ -9,8 +9,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from ..catalog import Provider
-from ..errors import PonderoError
+from ..errors import MissingExtra, PonderoError
 from ..exchange import Retry, Timeouts
+from ..extras import install_hint
 from ..store import data_folder, load_catalog, load_settings, load_tool_servers, resolve_url
 from .client import Client
 from .dial import plan
@@ -96,7 +97,8 @@ def check_tool_servers() -> Iterator[HealthCheck]:
         try:
             tools = links.open()
         except PonderoError as error:
-            fix = f"correct [mcp.{name}] in config.toml"
+            missing = isinstance(error, MissingExtra)
+            fix = install_hint("mcp") if missing else f"correct [mcp.{name}] in config.toml"
             yield HealthCheck(f"mcp {name}", ok=False, value=str(error), fix=fix)
         else:
             listed = ", ".join(tool.name for tool in tools) or "no tools"

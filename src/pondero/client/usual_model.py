@@ -29,7 +29,7 @@ def find_usual_model(*, offline: bool = False) -> UsualModel | None:
     if offline:
         known = map(lookup.default_of, lookup.catalog.names.defaults)
         if (model := next(filter(None, known), None)) is not None:
-            return UsualModel(model, "none is named, and the emulator answers for any")
+            return UsualModel(model, "you named none")
     return None
 
 

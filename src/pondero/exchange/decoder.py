@@ -158,7 +158,9 @@ def _guess_dialect(body: bytes, *, streamed: bool) -> str:
     scores = score_dialects(body, streamed=streamed)
     best = max(scores, key=lambda name: scores[name])
     if not scores[best]:
-        raise BadParameter(f"no dialect recognises this; say which: {' '.join(NAMES)}")
+        names = " ".join(NAMES)
+        message = f"the API of this data was not recognised; name it (--dialect D): {names}"
+        raise BadParameter(message)
     return best
 
 

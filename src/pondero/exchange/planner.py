@@ -24,9 +24,9 @@ from ..thinking import (
 )
 
 _STANDS_IN = {
-    "nearest": "the nearest known version of its line that is not above it",
-    "oldest": "the oldest known version of its line",
-    "newest": "the newest known of its line",
+    "nearest": "the closest earlier version",
+    "oldest": "the oldest known version",
+    "newest": "the newest known version",
     "word": "for a word in its name",
     "any": "as every unknown name of this provider is",
 }
@@ -142,9 +142,9 @@ def _note_name(entry: ModelEntry) -> tuple[Adjustment, ...]:
     if entry.family == "unknown":
         why = "not in the catalog; nothing is sent for a level, and its own fields pass through"
     elif entry.like:
-        why = f"not in the catalog; treated as {entry.like}, {_STANDS_IN[entry.why]}"
+        why = f"not in the catalog; treated like {entry.like}, {_STANDS_IN[entry.why]}"
     else:
-        why = f"not in the catalog; treated as {entry.family}, {_STANDS_IN[entry.why]}"
+        why = f"not in the catalog; treated like {entry.family}, {_STANDS_IN[entry.why]}"
     if entry.near is not None:
         why += f"; did you mean {entry.near!r}?"
     return (
@@ -165,5 +165,11 @@ def insist(entry: ModelEntry, adjustments: tuple[Adjustment, ...]) -> None:
     """Raise Unsupported for adjustments that a strict policy forbids."""
     refused = [note for note in adjustments if note.code not in BENIGN]
     if refused:
-        reasons = "; ".join(f"{note.why} ({note.code})" for note in refused)
-        raise Unsupported(f"{entry.id} cannot do exactly this: {reasons}")
+        raise Unsupported(f"{entry.id} {'; it '.join(map(_describe_refused, refused))}")
+
+
+def _describe_refused(note: Adjustment) -> str:
+    if note.code != "cannot_disable":
+        return f"cannot do exactly this: {note.why} ({note.code})"
+    least = f"{note.got:,} tokens" if isinstance(note.got, int) else note.got
+    return f"cannot switch thinking off; its minimum is {least}"

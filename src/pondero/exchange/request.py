@@ -81,6 +81,7 @@ class Exchange(Struct, frozen=True):
     repairs: bool = True
     no_server_hint: str = ""
     bad_key_hint: str = ""
+    url_variables: tuple[str, ...] = ()
     signing: Signing | None = None
     texts: frozenset[str] = frozenset()
     restore: OutputRestore | None = None
@@ -299,6 +300,7 @@ def _make_exchange(draft: RequestDraft, facts: "_ServiceFacts", at: float | None
         repairs=draft.policy.unsupported != "strict",
         no_server_hint=facts.no_server_hint,
         bad_key_hint=facts.bad_key_hint,
+        url_variables=provider.url_env,
         signing=facts.signing,
         texts=draft.text_tools,
         restore=draft.restore,
@@ -339,11 +341,11 @@ def _find_facts(entry: ModelEntry, url: str, signed: bool) -> _ServiceFacts:  # 
 
 def _make_key_hint(provider: Provider, *, signed: bool) -> str:
     if signed:
-        return f"{provider.label} did not take the credentials that the request was signed with"
+        return f"{provider.label} rejected the credentials that the request was signed with"
     if not provider.keys:
         return ""
     return (
-        f"{provider.label} did not take the key: look at {' or '.join(provider.keys)}, or keep "
+        f"{provider.label} rejected the key; check {' or '.join(provider.keys)}, or save "
         f"another with 'pondero keys set {provider.name}'"
     )
 

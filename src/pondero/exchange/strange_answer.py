@@ -4,6 +4,8 @@ A wrong base URL or provider is the usual cause. The decoder's own words ("a req
 missing") are the cause of the error, for those who debug a service.
 """
 
+import re
+
 import msgspec
 
 from ..canon import ResponseHead
@@ -16,6 +18,7 @@ BEGINNING = 4096
 """How many bytes of an answer are looked at."""
 
 _SHOWN = 100
+_DOUBLED = re.compile(r"(/v\d\w*)\1(?=/)")  # the path of the catalog after the same one
 
 
 def score_dialects(body: bytes, *, streamed: bool) -> dict[str, int]:
@@ -48,7 +51,7 @@ def describe_strange_answer(
     if found == exchange.dialect or isinstance(error.__cause__, TransportError):
         return None
     expected = f"{'a stream' if exchange.stream else 'an answer'} of the API {exchange.dialect!r}"
-    check = f"check the base URL of {exchange.origin.provider!r} and that its API is this one"
+    check = f"{_describe_url_check(exchange)} and that its API is this one"
     if found is not None:
         check = f"this is one of {found!r}: {check}"
     facts = f"{_describe_source(exchange, head, body)}; expected {expected}; {check}"
@@ -59,12 +62,19 @@ def describe_strange_answer(
 
 def describe_redirect(exchange: Exchange, head: ResponseHead) -> str:
     """Return what to check if an address has nothing, or points elsewhere."""
-    provider, moved = exchange.origin.provider, head.headers.get("location")
+    moved = head.headers.get("location")
     elsewhere = f" and points to {moved}" if moved else ""
     return (
         f"{_find_address(exchange)} answered HTTP {head.status}{elsewhere}; expected the API "
-        f"{exchange.dialect!r}; check the base URL of {provider!r}"
+        f"{exchange.dialect!r}; {_describe_url_check(exchange)}"
     )
+
+
+def _describe_url_check(exchange: Exchange) -> str:
+    variables = f" ({' or '.join(exchange.url_variables)})" if exchange.url_variables else ""
+    doubled = _DOUBLED.search(_find_address(exchange))
+    repeats = f"{doubled[1]} is doubled: " if doubled else ""
+    return f"{repeats}check the base URL of {exchange.origin.provider!r}{variables}"
 
 
 def _describe_source(exchange: Exchange, head: ResponseHead, body: bytes) -> str:

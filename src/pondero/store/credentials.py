@@ -94,7 +94,12 @@ def resolve_url(
     As in the provider's own SDK, an address without a path gets the provider's path, and a bare
     host its port. Blanks are filled in; a ``model`` that is a whole path may have their values.
     """
-    named = given.get(provider.name) or _read_first(provider.url_env)
+    variable = _find_first(provider.url_env)
+    named = given.get(provider.name) or (os.environ[variable] if variable else None)
+    if named and "://" not in named and provider.url.startswith("https://"):
+        # Only a local engine may have a bare host: no key goes to a guessed http address.
+        what = "base URL" if provider.name in given else variable
+        raise BadParameter(f"invalid {what} {named!r}; use http:// or https://")
     try:
         whole = provider.url if named is None else _whole(named, provider.url)
     except ValueError as error:
@@ -108,12 +113,9 @@ def resolve_url(
     )
 
 
-def _read_first(names: Sequence[str]) -> str | None:
-    """Return the first of these variables that is set."""
-    for name in names:
-        if value := os.environ.get(name):
-            return value
-    return None
+def _find_first(names: Sequence[str]) -> str | None:
+    """Return the name of the first of these variables that is set."""
+    return next((name for name in names if os.environ.get(name)), None)
 
 
 @lru_cache(maxsize=256)

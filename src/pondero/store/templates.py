@@ -91,8 +91,8 @@ def load_template(name: str) -> Template:
     path = template_file(name)
     if not path.is_file():
         known = " ".join(template_names())
-        has = f"there are: {known}" if known else "there are none"
-        message = f"there is no template {name!r}; {has} ('pondero templates edit {name}' makes it)"
+        use = f"use {known}, or " if known else ""
+        message = f"no template {name!r}; {use}create it with 'pondero templates edit {name}'"
         raise BadConfig(message)
     file = load_toml(str(path), BadConfig)
     _check_keyless(path, file.text)

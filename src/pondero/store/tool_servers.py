@@ -72,7 +72,7 @@ def resolve_tool_server(given: ServerLike) -> ToolServer:
     if isinstance(given, Mapping):
         return _server(dict(given))
     if not given.strip():
-        raise BadParameter("an MCP server is a name of config.toml, a command line or a URL")
+        raise BadParameter("an MCP server is a name from config.toml, a command line or a URL")
     known = load_tool_servers()
     if given in known:
         return known[given]
@@ -104,8 +104,11 @@ def _from_command_line(line: str, known: Mapping[str, ToolServer]) -> ToolServer
         message = f"invalid command line {line!r}: {error}"
         raise BadParameter(message) from None
     if which(command) is None:
-        names = " ".join(known) or "none"
-        message = f"{command!r} is no command, no URL and no server of config.toml (there: {names})"
+        names = f" ({' '.join(known)})" if known else ""
+        message = (
+            f"unknown MCP server {command!r}: not a command, a URL, or a server in config.toml"
+        )
+        message += names
         raise BadParameter(message)
     return _server({"command": command, "args": args})
 

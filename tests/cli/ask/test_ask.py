@@ -173,7 +173,7 @@ def test_a_policy_system_prompt_and_cap_go_along(ask):
         "--offline", "gemini-3-pro-preview/off", SUM, "--policy", "unsupported=strict", "--system", "x", "--max-tokens", "900"
     )  # fmt: skip
     assert code == 2
-    assert "cannot do exactly this" in err
+    assert "google:gemini-3-pro-preview cannot switch thinking off; its minimum is low" in err
 
 
 def test_files_are_asked_about(ask, tmp_path):
@@ -272,9 +272,9 @@ def test_without_a_network_it_says_who_is_not_there_and_that_offline_works(ask, 
 @pytest.mark.parametrize(
     ("model", "said"),
     [
-        ("groq:openai/gpt-oss-120b", "Groq did not take the key: look at GROQ_API_KEY, or keep"),
-        ("cohere:command-a-plus", "Cohere did not take the key: look at CO_API_KEY or COHERE_API"),
-        ("bedrock:us.anthropic.claude-opus-5", "look at AWS_BEARER_TOKEN_BEDROCK"),
+        ("groq:openai/gpt-oss-120b", "Groq rejected the key; check GROQ_API_KEY, or save"),
+        ("cohere:command-a-plus", "Cohere rejected the key; check CO_API_KEY or COHERE_API"),
+        ("bedrock:us.anthropic.claude-opus-5", "check AWS_BEARER_TOKEN_BEDROCK"),
     ],
 )
 def test_a_bad_key_is_named_by_its_service_and_its_variable(ask, model, said):

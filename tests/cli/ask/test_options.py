@@ -150,9 +150,9 @@ def test_several_objects_are_a_list_of_items(ask):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("name strng", "'name strng' is no field; write NAME, NAME TYPE"),
+        ("name strng", "invalid field 'name strng'; write NAME, NAME TYPE"),
         ("none.json", "there is no file 'none.json'"),
-        ("{oops", "is no JSON schema"),
+        ("{oops", "'{oops' is not a JSON schema"),
         (" , ", "it has no fields"),
         ('{"type": "objekt"}', "invalid JSON schema: $.type: 'objekt' is not valid"),
         ('{"type": 5}', "invalid JSON schema: $.type: 5 is not"),
@@ -214,6 +214,20 @@ def test_a_model_that_cannot_read_an_attachment_is_not_asked(ask, tmp_path):
     code, out, err = ask("ollama:gemma3", "-a", str(tmp_path / "a.pdf"), "What?")
     assert (code, out) == (2, "")
     assert "cannot read a.pdf (application/pdf, 18 bytes)" in err
+
+
+@pytest.mark.parametrize("model", ["gpt-5.5", "openai-chat:gpt-5.5", "claude-opus-5"])
+def test_a_file_of_no_known_type_is_not_sent(ask, tmp_path, model):
+    (tmp_path / "some.bin").write_bytes(bytes(range(256)))
+    code, out, err = ask(model, "-a", str(tmp_path / "some.bin"), "What?")
+    assert (code, out) == (2, "")
+    assert "cannot read some.bin (application/octet-stream, 256 bytes)" in err
+
+
+def test_json_and_json_lines_together_are_an_error(ask):
+    code, out, err = ask("claude-opus-5", SUM, "--json", "--json-lines")
+    assert (code, out) == (2, "")
+    assert "use --json or --json-lines, not both" in err
 
 
 def test_a_file_that_is_not_there_is_said(ask, tmp_path):
@@ -312,7 +326,7 @@ def test_json_says_what_went_wrong_and_so_does_stderr(ask):
     code, out, err = ask("claude-opus-5", "--json", "Hi [emulator: fault 401]")
     assert code == 3
     assert json.loads(out)["error"]["type"] == "AuthFailed"
-    assert "did not take the key" in err
+    assert "rejected the key" in err
     last = ask("claude-opus-5", "--json-lines", "Hi [emulator: fault 401]")[1].splitlines()[-1]
     assert json.loads(last)["error"]["type"] == "AuthFailed"
 

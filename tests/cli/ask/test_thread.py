@@ -242,8 +242,9 @@ def test_without_any_model_or_key_it_says_what_to_do(call, data_dir, config_dir,
     code, out, err = call("ask", *words)
     assert (code, out) == (2, "")
     assert "no model is named, none is set, and there is no key" in err
-    for way in ("pondero models", "pondero config set model", "pondero keys set", "--offline"):
+    for way in ("'pondero ask opus", "--offline", "see 'pondero ask --help'"):
         assert way in err
+    assert len(err) <= 2 * 80
 
 
 def test_without_a_model_the_key_that_is_present_says_which_and_it_is_told(
@@ -400,6 +401,25 @@ def test_an_answer_that_cannot_be_kept_is_given_all_the_same(call, tmp_path, mon
     assert (code, out) == (0, "17 * 23 = 391\n")
     assert err.startswith("pondero: this was not saved: ")
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_threads_that_cannot_be_written_are_told_of_once(call, data_dir, monkeypatch, begun):
+    if begun:
+        call("ask", "--offline", "claude-opus-5/high", SUM)
+
+    def refuse(path, flags, mode=0o777):
+        raise PermissionError(13, "Read-only file system", str(path))
+
+    monkeypatch.setattr("pondero.store.threads.database.os.open", refuse)
+    code, out, err = call("ask", "--offline", "claude-opus-5/high", "What is 2 + 3?")
+    assert (code, out) == (0, "2 + 3 = 5\n")
+    assert err.endswith("nothing is saved there\n")
+    assert err.count("\n") == 1
+    code, out, err = call("threads", "list")
+    assert code == 0
+    assert ("17 * 23" in out) == begun
+    assert ("no threads yet" in err) != begun
 
 
 def test_a_damaged_file_is_told_of_and_a_new_one_begun(ask, kept, data_dir):

@@ -153,7 +153,10 @@ def test_the_tools_of_a_server_are_used_by_name_and_by_command(call, service, co
 def test_a_server_that_is_none_says_so(call, service):
     code, out, err = call("ask", "--no-save", "claude-opus-5", "--mcp", "no-such-thing", "Go!")
     assert (code, out) == (2, "")
-    assert "'no-such-thing' is no command, no URL and no server of config.toml" in err
+    assert (
+        "unknown MCP server 'no-such-thing': not a command, a URL, or a server in config.toml"
+        in err
+    )
 
 
 # -- a user who is asked ---------------------------------------------------------------------------

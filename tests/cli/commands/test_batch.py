@@ -129,7 +129,12 @@ def test_an_ask_may_hold_what_ends_lines_elsewhere(call, tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("{", "asks.jsonl:1: invalid JSON"), ("3", "a request is a text or an object, not '3'")],
+    [
+        ("{", "asks.jsonl:1: invalid JSON"),
+        ("3", "a request is a text or an object, not '3'"),
+        ('\n{"prompt": "x", "sistem": "y"}', "asks.jsonl:2: unknown field 'sistem'"),
+        ('{"prompt": "x", "stream": true}', "asks.jsonl:1: a batch has no option 'stream'"),
+    ],
 )
 def test_a_line_that_is_no_ask_is_named(call, tmp_path, text, words):
     (tmp_path / "asks.jsonl").write_text(text)

@@ -210,7 +210,7 @@ def test_a_thread_says_what_another_level_would_cost(call, doctor, model, level,
         assert "cache:" not in out
     else:
         assert made.startswith(cost)
-        assert f"cache: {cost}" in out
+        assert f"\ncache: {cost.removeprefix('cache ')}" in out
 
 
 def test_a_thread_continued_at_another_level_keeps_its_updates(call, doctor):

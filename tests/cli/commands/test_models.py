@@ -107,7 +107,7 @@ def test_models_with_words_ranks_what_fits_all_of_them(call):
     assert code == 0
     first = next(line.split()[0] for line in out.splitlines() if ":" in line)
     assert first == load_catalog().entry("opus").id
-    assert "--all prints the others" in err
+    assert "--all prints all" in err
     assert out.splitlines()[-1] == f"opus is {first}, the newest claude-opus in the catalog"
     out = call("models", "opus", "--provider", "anthropic", "--json")[1]
     found = [each["id"] for each in json.loads(out)["models"]]

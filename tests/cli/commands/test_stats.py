@@ -84,7 +84,7 @@ def test_the_table_says_what_is_not_known(stats, asked, monkeypatch):
     code, out, err = stats()
     assert (code, err) == (0, "")
     one, two, unset = (line.split() for line in out.splitlines() if "somewhere" in line)
-    assert one[1:] == ["2", "25", "160", "40", "80%", "over", "$0.1", "3.0"]
+    assert one[1:] == ["2", "25", "160", "40", "80%", "at", "least", "$0.1", "3.0"]
     assert two[1:] == ["1", "1", "4", "3", "57%", "unknown"]
     assert unset[1:] == ["1", "1", "unknown", "2", "$0.05"]
 
@@ -146,8 +146,8 @@ def test_nothing_was_paid_for_offline_runs_and_no_cost_is_shown(stats, served, d
 
 
 def test_nothing_asked_is_said(stats):
-    assert stats() == (0, "", "nothing was asked yet\n")
-    assert stats("--days", "7") == (0, "", "nothing in 7 days\n")
+    assert stats() == (0, "", "no answers of services yet\n")
+    assert stats("--days", "7") == (0, "", "no answers of services in 7 days\n")
     assert json.loads(stats("--json")[1]) == {"days": None, "by": None, "rows": []}
     assert stats("--days", "0")[0] == 2
 
@@ -222,7 +222,7 @@ def test_offline_runs_are_left_out_and_said_to_be_and_shown_when_asked_for(call,
     assert stats("--json")[1] == before
     code, out, err = stats()
     assert (code, "claude" in out) == (0, False)
-    assert "without 1 answer of offline runs; --offline shows them" in err
+    assert "1 offline answer is not counted (--offline shows them)" in err
     (row,) = json.loads(stats("--offline", "--json")[1])["rows"]
     assert (row["model"], row["level"], row["replies"]) == ("anthropic:claude-opus-5", "high", 1)
     assert "offline" in call("threads", "show", "last")[1]

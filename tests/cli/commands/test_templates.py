@@ -101,7 +101,7 @@ def test_a_template_that_cannot_be_says_where(ask, text, said):
 def test_a_template_that_is_not_there_says_which_are(ask):
     write_template("sum", SUM)
     code, _, err = ask("-t", "some", "Hello")
-    assert (code, "there is no template 'some'; there are: sum" in err) == (2, True)
+    assert (code, "no template 'some'; use sum" in err) == (2, True)
     for name in ("../sum", "", "a/b", ".hidden"):
         assert ask("-t", name, "Hello")[0] == 2
 

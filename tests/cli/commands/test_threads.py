@@ -81,7 +81,7 @@ def test_words_are_found(threads, ids):
     ]
     code, out, err = threads("search", "nowhere at all")
     assert (code, out) == (0, "")
-    assert "nothing holds" in err
+    assert "no thread contains" in err
 
 
 @pytest.mark.parametrize(
@@ -111,6 +111,30 @@ def test_an_export_overwrites_a_file_only_when_told_to(threads, ids, tmp_path):
     assert file.read_text() != "mine"
 
 
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [("talk.pdf", "unknown extension .pdf; use .md .html .jsonl"), ("none/talk.md", "no folder")],
+)
+def test_an_export_to_a_file_that_is_none_of_ours_is_an_error(threads, ids, tmp_path, place, said):
+    code, out, err = threads("export", ids[1], "--to", str(tmp_path / place))
+    assert (code, out) == (2, "")
+    assert said in err
+    assert not (tmp_path / place).exists()
+    assert not (tmp_path / "none").exists()
+
+
+def test_the_list_always_names_the_provider(threads, ids, call):
+    call("ask", "--offline", "claude-opus-5", "hi")
+    call("ask", "--offline", "anthropic:claude-opus-5", "hi")
+    rows = threads("list", "--limit", "2")[1].splitlines()
+    assert [row.split()[4] for row in rows] == ["anthropic:claude-opus-5"] * 2
+
+
+def test_an_empty_title_is_an_error(threads, ids):
+    code, _, err = threads("rename", ids[0], " ")
+    assert (code, "the title is empty" in err) == (2, True)
+
+
 def test_an_export_goes_to_stdout_and_comes_back_equal(threads, ids, tmp_path, monkeypatch):
     code, text, err = threads("export", ids[1], "--format", "jsonl")
     assert (code, err) == (0, "")
@@ -134,8 +158,8 @@ def test_what_is_no_export_is_one_sentence(threads, tmp_path):
 def test_a_file_that_cannot_be_written_is_one_sentence(threads, tmp_path):
     (tmp_path / "file").write_text("")
     code, out, err = threads("export", "last", "--to", str(tmp_path / "file" / "talk.md"))
-    assert (code, out, err.count("\n")) == (1, "", 1)
-    assert "cannot be written" in err
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "there is no folder" in err
 
 
 def test_a_thread_is_renamed(threads, ids):

@@ -167,7 +167,7 @@ def test_a_judge_is_shown_with_three_graded_answers_before_anything_is_spent(cal
     code, _, err = call(*sums(questions, count=100), stdin="n\n", tty=True)
     assert code == 130
     assert not paid.log.entries
-    block = err.partition("judge numeric, tried on answers made of the targets:\n")[2]
+    block = err.partition("judge numeric, checked on answers made from the targets:\n")[2]
     first, second, third = (line.strip() for line in block.splitlines()[:3])
     assert first.startswith("right: '")
     assert second.startswith("right: 'The answer is ")

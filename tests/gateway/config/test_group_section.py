@@ -83,5 +83,5 @@ def test_a_key_of_a_group_that_does_not_exist_is_a_mistake(read):
 
 
 def test_several_workers_share_what_they_count_for_a_group(read):
-    with pytest.raises(BadConfig, match=":10: 2 workers would each count alone what bounds 'rese"):
+    with pytest.raises(BadConfig, match=":10: 2 workers would count the limit of group 'rese"):
         check_sharing(read(f"[server]\nworkers = 2\n{FILE}".replace("budget", "# budget")))

@@ -251,6 +251,17 @@ def test_threads_on_read_only_media_can_be_read(tmp_path, read_only):
     assert [each.name for each in tmp_path.iterdir()] == ["threads.db"]
 
 
+def test_a_read_only_folder_without_threads_has_none(tmp_path, read_only):
+    read_only()
+    with Threads.open(tmp_path / "threads.db") as threads:
+        assert "nothing is saved" in threads.notice
+        assert threads.list() == ()
+        assert threads.stats() == ()
+        with pytest.raises(StoreError, match="cannot be written"):
+            begin(threads, asked("hello"))
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_threads_that_could_only_be_read_are_written_as_soon_as_they_can_be(
     tmp_path, read_only, monkeypatch
 ):

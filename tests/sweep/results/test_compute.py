@@ -269,7 +269,10 @@ def test_the_headline_says_what_was_bet_on_and_what_to_expect():
     results = found(300, ladder(0.9, 0.9), levels="low,high")
     (arm, _), text = results.arms, results.table()
     assert f"({arm.units - 20} questions after a pilot of 20; a sweep says this wrongly" in text
-    assert "measured   +1.0 points; a sweep stops when luck is good, so expect 0 to -2\n" in text
+    assert (
+        "measured   +1.0 points; a sweep tends to stop on a lucky streak, so expect 0 to -2\n"
+        in text
+    )
     assert f"of 20, {arm.units - 20} bets" in text
 
 
@@ -306,7 +309,7 @@ def test_a_forecast_says_that_it_counts_more_questions():
     said = describe_forecast(Forecast(-0.01, 0.5, 543.0, 1.5), 5_748)
     assert said == (
         "if the level is 1 point worse, the chance that another 5,748 questions show it to be "
-        "enough is 50 %; on average it ends after 543 more and $1.50"
+        "enough is 50 %; on average it ends after 543 more questions, at $1.50"
     )
 
 

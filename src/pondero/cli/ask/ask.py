@@ -46,7 +46,7 @@ from .writers import AnswerWriter, exit_code_for, make_writer
 def ask(words: tuple[str, ...], **options: Any) -> int:
     """Ask MODEL one question. Piped input is added to PROMPT, or is the prompt if you give none.
 
-    MODEL is a name or a short one: opus is the newest Claude Opus ('pondero models' lists them). It
+    MODEL is a full or short name: opus is the newest Claude Opus ('pondero models' lists them). It
     is taken from -m, then the first argument if it is a known model, then PONDERO_MODEL, then the
     setting of 'pondero config set model MODEL', then the key that is present. If a model is set, an
     unquoted short name is part of the question.
@@ -54,6 +54,8 @@ def ask(words: tuple[str, ...], **options: Any) -> int:
     Question and answer are saved as a thread; see 'pondero threads'.
     """
     given = AskOptions(**options)
+    if given.as_json and given.as_lines:
+        raise click.UsageError("use --json or --json-lines, not both")
     if given.variables and given.template is None:
         raise click.UsageError("-p fills in a template; name one with --template")
     kept = None if given.template is None else load_template(given.template)

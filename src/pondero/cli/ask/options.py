@@ -142,7 +142,7 @@ def _tools() -> Iterator[_Option]:
     )  # fmt: skip
     yield click.option(
         "--mcp", "servers", multiple=True, metavar="SERVER", shell_complete=server,
-        help="An MCP server: a name of config.toml, a command line or a URL.",
+        help="An MCP server: a name from config.toml, a command line or a URL.",
     )  # fmt: skip
     yield click.option(
         "--approve", "approved", multiple=True, metavar="NAME|all",

@@ -38,7 +38,7 @@ def parse_schema(single: SchemaOption, multiple: SchemaOption) -> dict[str, Json
 def _read(given: str) -> Any:
     text = given.strip()
     if text.startswith("{"):
-        return _json(text, "--schema")
+        return _json(text, repr(text))
     try:
         if Path(text).is_file():
             return _json(Path(text).read_text("utf-8"), text)
@@ -53,7 +53,7 @@ def _json(text: str, where: str) -> Any:
     try:
         return decode_json(text, dict[str, Any])
     except (msgspec.MsgspecError, ValueError) as error:
-        message = f"{where} is no JSON schema: {error}"
+        message = f"{where} is not a JSON schema: {error}"
         raise click.BadParameter(message, param_hint="--schema") from None
 
 
@@ -63,7 +63,7 @@ def _fields(text: str) -> Iterator[tuple[str, Json]]:
         found = _FIELD.fullmatch(each)
         kind = found and (found["type"] or "str")
         if found is None or kind not in _TYPES:
-            message = f"{each!r} is no field; write NAME, NAME TYPE or NAME TYPE: WORDS with a "
+            message = f"invalid field {each!r}; write NAME, NAME TYPE or NAME TYPE: WORDS with a "
             message += f"type of {' '.join(_TYPES)}"
             raise click.BadParameter(message, param_hint="--schema")
         about = {"description": found["about"]} if found["about"] else {}

@@ -318,6 +318,8 @@ def _open_early(stack: ExitStack) -> Threads | None:
 def _save(turn: UnfinishedTurn, place: ThreadRef) -> None:
     try:
         with open_threads() as threads:
+            if threads.is_read_only:  # its notice says that nothing is saved
+                return
             number = place.journal.number if place.journal is not None else None
             saved = threads.save_turn(turn, number=number)
     except Exception as problem:  # noqa: BLE001 - the answer was given, whatever this is

@@ -78,9 +78,9 @@ def run(
 ) -> int:  # fmt: skip
     """Send the requests of FILE.jsonl, and print the answers by id.
 
-    A line of FILE is a text, or an object with prompt (or input), and optionally id, model,
-    thinking, system and max_tokens. Everything is saved on disk before it is sent: 'pondero batch
-    collect' continues after any interruption, even days later.
+    A line of FILE is a JSON string ("..."), or an object with prompt (or input), and optionally id,
+    model, thinking, system and max_tokens. Everything is saved on disk before it is sent: 'pondero
+    batch collect' continues after any interruption, even days later.
     """
     if offline and not wait:
         raise click.UsageError("the emulator keeps nothing after this command; leave out --no-wait")
@@ -97,7 +97,7 @@ def run(
             print_json(_draft_json(draft, offline=offline))
         return 0
     if not yes and not offline:
-        confirm(f"send {sum(1 for _ in draft.asks):,} requests?")
+        confirm(f"send {_count_requests(sum(1 for _ in draft.asks))}?")
     with client.batch(draft) as begun:
         echo(style_text(f"batch {begun.id}", bold=True), err=True)
         _collect(begun, output, wait=wait, as_json=as_json)
@@ -141,12 +141,13 @@ def show(id: str, *, as_json: bool) -> None:
         return
     echo(
         style_text(known.id, fg="cyan"),
-        f"  {known.state}  {len(answers):,} of {known.asks:,} requests",
+        f"  {known.state}  {len(answers):,} of {_count_requests(known.asks)}",
     )
     for lot in lots:
         where = lot.remote or "not at the service"
         note = f"  {lot.note}" if lot.note else ""
-        echo(f"  {lot.provider}:{lot.model}  {lot.count:,} requests  {lot.state}  {where}{note}")
+        what = f"{lot.provider}:{lot.model}  {_count_requests(lot.count)}"
+        echo(f"  {what}  {lot.state}  {where}{note}")
     if answers:
         echo(f"  {_describe_endings(answers)}")
 
@@ -233,12 +234,14 @@ def _read_requests(path: Path) -> list[Any]:
     """Return the requests of a file; raise BadParameter with the first invalid line."""
     from msgspec import DecodeError, json
 
+    from ...client import check_fields
     from ...errors import BadParameter
 
     try:
         lines = path.read_text("utf-8-sig").split("\n")  # a JSON string may contain U+2028
     except (OSError, UnicodeDecodeError) as error:
-        raise BadParameter(f"{path} cannot be read: {error}") from None
+        reason = getattr(error, "strerror", None) or error
+        raise BadParameter(f"{path} cannot be read: {reason}") from None
     found = []
     for number, line in enumerate(lines, 1):
         if line.strip():
@@ -249,6 +252,10 @@ def _read_requests(path: Path) -> list[Any]:
             if not isinstance(ask, str | dict):
                 message = f"{path}:{number}: a request is a text or an object, not {line[:40]!r}"
                 raise BadParameter(message)
+            try:
+                check_fields(ask)
+            except BadParameter as error:
+                raise BadParameter(f"{path}:{number}: {error}") from None
             found.append(ask)
     return found
 
@@ -313,6 +320,10 @@ def _lot(lot: Any) -> dict[str, Any]:
     return {name: getattr(lot, name) for name in names}
 
 
+def _count_requests(count: int) -> str:
+    return "1 request" if count == 1 else f"{count:,} requests"
+
+
 def _describe_endings(answers: "Iterable[BatchAnswer]") -> str:
     counts: dict[str, int] = {}
     cost = 0.0
@@ -334,7 +345,7 @@ def _print_draft(draft: "Draft", *, err: bool, offline: bool) -> None:
     for lot in told["lots"]:
         levels = ", ".join(lot["levels"])
         echo(style_text(f"{lot['provider']}:{lot['model']}", fg="cyan"),
-             f"  {lot['asks']:,} requests at {levels}", err=err)  # fmt: skip
+             f"  {_count_requests(lot['asks'])} at {levels}", err=err)  # fmt: skip
     price = told["price"]
     if offline:
         echo("offline: the emulator answers, and nothing is paid", err=err)

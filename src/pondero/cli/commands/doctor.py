@@ -11,7 +11,7 @@ from ...client import HealthCheck, load_catalog, run_checks
 from ...store import StoredMessage, load_settings
 from ...thinking import Policy
 from ..command import examples, json_option, parse_policy, policy_option, print_json
-from ..output.echo import echo, style_text
+from ..output.echo import echo, fit_text, narrow, style_text
 from ..output.thread_tables import open_threads
 from .completion import model as models
 from .completion import thread as threads
@@ -70,6 +70,9 @@ def _check_theme() -> Iterator[HealthCheck]:
 
 
 def _print(found: tuple[HealthCheck, ...]) -> None:
+    if narrow() is not None:
+        _print_narrow(found)
+        return
     column = max(len(finding.check) for finding in found) + 2
     for finding in found:
         mark, colour = _MARKS[finding.ok]
@@ -77,6 +80,16 @@ def _print(found: tuple[HealthCheck, ...]) -> None:
         echo(style_text(mark, fg=colour), " ", name, finding.value)
         if finding.fix:
             echo(f"  {'':<{column}}", style_text(f"→ {finding.fix}", fg="yellow"))
+
+
+def _print_narrow(found: tuple[HealthCheck, ...]) -> None:
+    """Print each check with its value below it, wrapped by words."""
+    for finding in found:
+        mark, colour = _MARKS[finding.ok]
+        echo(style_text(mark, fg=colour), " ", style_text(finding.check, bold=True))
+        echo(fit_text(finding.value, indent=4))
+        if finding.fix:
+            echo(style_text(fit_text(f"→ {finding.fix}", indent=4), fg="yellow"))
 
 
 def _handoff(thread: str, target: str | None, policies: tuple[str, ...], *, as_json: bool) -> None:
@@ -99,7 +112,7 @@ def _handoff(thread: str, target: str | None, policies: tuple[str, ...], *, as_j
     echo(style_text(f"{found.id} ({found.title}) for {entry.id}", bold=True))
     echo(str(manifest))
     if cache is not None:
-        echo(f"cache: {cache}")
+        echo(f"cache: {cache.removeprefix('cache ')}")
 
 
 def _preview_cache(

@@ -49,12 +49,12 @@ class Flags(TypedDict):
 
 @click.command(
     epilog=examples(
-        "pondero models opus                        its meaning, and all that have it",
-        "pondero models flash google                models that fit both words",
-        "pondero models free tools                  that cost nothing and take tools",
+        "pondero models opus                what opus means, and all models with it",
+        "pondero models flash google        models that fit both words",
+        "pondero models free tools          that cost nothing and take tools",
         "pondero models --provider anthropic",
         "pondero models --json | jq '.models[].id'",
-        "pondero models --refresh                   what models.dev says otherwise",
+        "pondero models --refresh           where models.dev differs",
         "pondero models --refresh list.json --write    take over what is new",
     )
 )

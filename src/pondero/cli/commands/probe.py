@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _COULD_NOT_ASK = 3
 _INTERRUPTED = 130
+_OFFLINE = "offline, nothing is paid"
 _COLOURS = {"live": "green", "deaf": "red", "partly": "yellow", "undecided": "yellow"}
 
 
@@ -93,7 +94,7 @@ def _probe(
     with _make_client(model, **where) as client:
         draft = client.draft_probe(model, chosen, questions=_read_questions(questions))
         client.prepare(draft.model, draft.questions[0], draft.levels[-1])  # is there a key?
-        cost = _format_limit(draft.max_cost, max_cost)
+        cost = _format_limit(draft.max_cost, max_cost, offline=_is_offline(where))
         _announce(draft, cost)
         if not yes and not _is_offline(where):
             confirm(f"send at most {draft.max_asks} requests; {cost}?")
@@ -103,7 +104,7 @@ def _probe(
     for note in found.notes:
         if note not in draft.notes:
             warn(note)
-    _print_result(found, as_json=as_json)
+    _print_result(found, as_json=as_json, offline=_is_offline(where))
     return found.exit_code
 
 
@@ -140,7 +141,8 @@ def _read_questions(path: Path | None) -> tuple[str, ...] | None:
 def _announce(draft: "ProbeDraft", cost: str) -> None:
     """Say what will be asked, and the most that it can cost."""
     tokens = "" if draft.max_tokens is None else f" of at most {draft.max_tokens:,} tokens"
-    compared = " and ".join(draft.levels)
+    *others, last = draft.levels
+    compared = f"{', '.join(others)} and {last}"
     most = f"at most {draft.max_asks} requests{tokens}; {cost}"
     say_meaning(draft.model)
     echo(f"{draft.model}, {compared}: {most}", err=True)
@@ -148,9 +150,13 @@ def _announce(draft: "ProbeDraft", cost: str) -> None:
         echo(note, err=True)
 
 
-def _format_limit(most: "Decimal | None", max_cost: float | None) -> str:
+def _format_limit(most: "Decimal | None", max_cost: float | None, *, offline: bool) -> str:
+    from ...store import format_dollars
+
+    if offline:
+        return _OFFLINE
     known = [float(each) for each in (most, max_cost) if each is not None]
-    return f"${min(known):.2f} at most" if known else "the cost is not known"
+    return f"{format_dollars(str(min(known)))} at most" if known else "the cost is not known"
 
 
 def _run(client: "Client", draft: "ProbeDraft", max_cost: float | None) -> "ProbeResult | None":
@@ -173,7 +179,7 @@ def _run(client: "Client", draft: "ProbeDraft", max_cost: float | None) -> "Prob
             echo("", err=True)
 
 
-def _print_result(found: "ProbeResult", *, as_json: bool) -> None:
+def _print_result(found: "ProbeResult", *, as_json: bool, offline: bool) -> None:
     from ...probe import describe_probe
 
     if as_json:
@@ -184,6 +190,7 @@ def _print_result(found: "ProbeResult", *, as_json: bool) -> None:
     for line in others:
         echo(line)
     cost = "" if found.cost is None else f", ${found.cost:.4f} by list prices"
+    cost = f"; {_OFFLINE}" if offline else cost
     echo(f"{found.asks} requests{cost}", err=True)
 
 
@@ -205,7 +212,7 @@ def _discover(
     with _make_client(model, **where) as client:
         draft = client.draft_discovery(model)
         client.prepare(draft.model, DISCOVERY_QUESTION)  # is there a key?
-        cost = _format_limit(draft.max_cost, max_cost)
+        cost = _format_limit(draft.max_cost, max_cost, offline=_is_offline(where))
         say_meaning(draft.model)
         echo(f"{draft.model}: at most {draft.max_asks} short requests; {cost}", err=True)
         if not yes and not _is_offline(where):

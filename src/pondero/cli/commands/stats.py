@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -18,6 +18,7 @@ from ...extras import install_hint
 from ...store import NOTHING_PAID, UsageTotal, format_dollars, load_catalog, write_atomic
 from ..command import (
     check_free,
+    check_writable,
     config_option,
     examples,
     force_option,
@@ -25,8 +26,11 @@ from ..command import (
     print_json,
     warn,
 )
-from ..output.echo import echo
+from ..output.echo import echo, narrow, say_error
 from ..output.thread_tables import open_threads
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 _UNSAID = "unset"
 _THREADS = "threads"
@@ -133,6 +137,7 @@ def stats(
     is paid for them.
     """
     check_free(svg, force=force)
+    check_writable(svg)
     spent = _load_usage(days, only, file)
     rows = load_rows((each for each in spent if each.offline == offline), by=by)
     if offline:  # a gateway has list prices for them, threads have none
@@ -140,17 +145,18 @@ def stats(
     left_out = 0 if offline else sum(each.replies for each in spent if each.offline)
     if svg is not None:
         write_atomic(svg, chart(rows, _title(days)))
-        echo(f"the chart is in {svg}", err=True)
+        echo(f"wrote the chart to {svg}", err=True)
     if as_json:
         print_json({"days": days, "by": by, "rows": [row.to_json() for row in rows]})
         return
     if not rows:
-        echo("nothing was asked yet" if days is None else f"nothing in {days:g} days", err=True)
+        when = "yet" if days is None else f"in {days:g} days"
+        echo(f"no answers of {'offline runs' if offline else 'services'} {when}", err=True)
     elif svg is None:
         _show(rows, _title(days), paid=not offline)
     if left_out:
-        answers = "1 answer" if left_out == 1 else f"{left_out:,} answers"
-        echo(f"without {answers} of offline runs; --offline shows them", err=True)
+        answers = "1 offline answer is" if left_out == 1 else f"{left_out:,} offline answers are"
+        echo(f"{answers} not counted (--offline shows them)", err=True)
 
 
 def _load_usage(days: float | None, only: str | None, file: str | None) -> list[UsageTotal]:
@@ -203,26 +209,41 @@ def load_rows(spent: Iterable[UsageTotal], *, by: str | None) -> list[StatsRow]:
 
 
 def print_rows(rows: Iterable[StatsRow], *, paid: bool = True) -> None:
-    """Print the lines as a table; where it is narrow, without the columns that matter least."""
-    from rich.text import Text
+    """Print the lines as a table; where it is narrow, without the columns that matter least.
 
-    from ..output.tables import Screen, table
+    Where it would break a name, each line is a block of its own.
+    """
+    from ..output.tables import Screen, fit_tables
 
     screen = Screen()
     columns = _columns(list(rows))
     if not paid:
         del columns["cost"]
-    left_out = _fit_columns(columns, screen.width)
+    fitting = dict(columns)
+    left_out = _fit_columns(fitting, screen.width)
+    if narrow() is not None and _width(fitting) > screen.width:
+        left_out = []
+        blocks = list(zip(*columns.values(), strict=True))
+        screen.print(*fit_tables(screen, tuple(columns), [blocks]))
+    else:
+        screen.print(_make_table(fitting))
+    if left_out:
+        say_error(f"a wider terminal also shows: {', '.join(left_out)}")
+    if not paid:
+        say_error(NOTHING_PAID)
+
+
+def _make_table(columns: Mapping[str, Sequence[str]]) -> "Table":
+    from rich.text import Text
+
+    from ..output.tables import table
+
     listed = table(*columns)
     for cells in zip(*columns.values(), strict=True):
         listed.add_row(*map(Text, cells))
     for column in listed.columns[1:]:
         column.justify = "right"
-    screen.print(listed)
-    if left_out:
-        echo(f"a wider terminal also shows: {', '.join(left_out)}", err=True)
-    if not paid:
-        echo(NOTHING_PAID, err=True)
+    return listed
 
 
 def _fit_columns(columns: dict[str, list[str]], width: int) -> list[str]:
@@ -299,7 +320,7 @@ def _share(row: StatsRow) -> str:
 def _format_cost(row: StatsRow) -> str:
     if row.cost is None:
         return "unknown"
-    return f"{'' if row.priced == row.replies else 'over '}{format_dollars(row.cost)}"
+    return f"{'' if row.priced == row.replies else 'at least '}{format_dollars(row.cost)}"
 
 
 _WIDTH, _LEFT, _RIGHT, _TOP, _ROW, _BAR = 760, 250, 150, 64, 30, 16

@@ -21,7 +21,15 @@ from ...store import (
     write_atomic,
 )
 from ...store import salvage as read_damaged
-from ..command import CommandGroup, check_free, examples, force_option, json_option, print_json
+from ..command import (
+    CommandGroup,
+    check_free,
+    check_writable,
+    examples,
+    force_option,
+    json_option,
+    print_json,
+)
 from ..output.echo import echo, style_text
 from ..output.thread_tables import (
     message_json,
@@ -33,7 +41,14 @@ from ..output.thread_tables import (
 from . import completion
 
 _MOMENT = 1.0  # seconds
-_FORMS = {"md": "markdown", "markdown": "markdown", "jsonl": "jsonl", "html": "html", "htm": "html"}
+_FORMS = {
+    "md": "markdown",
+    "txt": "markdown",
+    "markdown": "markdown",
+    "jsonl": "jsonl",
+    "html": "html",
+    "htm": "html",
+}
 
 
 @click.group(
@@ -130,7 +145,7 @@ def search(words: tuple[str, ...], *, limit: int, as_json: bool) -> None:
         place = "title" if each.number is None else f"{each.number} {each.role}"
         echo(style_text(each.thread.id, fg="cyan"), f"  {place:<14}  {each.snippet}")
     if not found:
-        echo(f"nothing holds {' '.join(words)!r}", err=True)
+        echo(f"no thread contains {' '.join(words)!r}", err=True)
 
 
 @threads.command(
@@ -159,8 +174,10 @@ def export(thread: str, *, to: Path | None, force: bool, form: str | None) -> No
 
     Only JSON Lines can be imported again.
     """
-    check_free(to, force=force)
-    chosen = form or _FORMS.get("" if to is None else to.suffix[1:].lower(), "markdown")
+    target = None if to is None or str(to) == "-" else to
+    check_free(target, force=force)
+    check_writable(target)
+    chosen = form or _find_form(target)
     with open_threads() as shelf:
         found = shelf.get(thread)
         if chosen == "jsonl":
@@ -168,11 +185,22 @@ def export(thread: str, *, to: Path | None, force: bool, form: str | None) -> No
         else:
             write = to_html if chosen == "html" else to_markdown
             text = write(found, shelf.load_messages(found.id))
-    if to is None or str(to) == "-":
+    if target is None:
         echo(text, nl=False, exact=True)
     else:
-        write_atomic(to, text)
-        echo(redact_secrets(f"{found.id} is in {to}"), err=True)
+        write_atomic(target, text)
+        echo(redact_secrets(f"wrote thread {found.id} to {target}"), err=True)
+
+
+def _find_form(path: Path | None) -> str:
+    """Return the format of a file by its extension; raises UsageError for an unknown one."""
+    extension = "" if path is None else path.suffix
+    if not extension:
+        return "markdown"
+    if (form := _FORMS.get(extension[1:].lower())) is None:
+        message = f"unknown extension {extension}; use .md .html .jsonl, or --format"
+        raise click.UsageError(message)
+    return form
 
 
 @threads.command(
@@ -199,6 +227,8 @@ def import_(file: BinaryIO, *, as_json: bool) -> None:
 @click.argument("title", nargs=-1, required=True)
 def rename(thread: str, title: tuple[str, ...]) -> None:
     """Give THREAD another title."""
+    if not "".join(title).strip():
+        raise click.UsageError("the title is empty; write one")
     with open_threads() as shelf:
         shelf.rename(shelf.get(thread).id, " ".join(title))
 

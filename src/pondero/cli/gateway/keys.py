@@ -13,7 +13,7 @@ from ...errors import PonderoError, UnknownProvider, UsageError
 from ...store import forget_key, list_saved_keys, save_key
 from ..command import CommandGroup, config_option, examples, json_option, print_json, warn
 from ..commands.completion import provider as provider_names
-from ..output.echo import echo
+from ..output.echo import echo, narrow
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -93,7 +93,11 @@ def list_(*, every: bool, as_json: bool, gateway: bool, file: str | None) -> Non
         return
     for row in rows:
         source = _describe_place(row["from"]) if row["from"] else "none"
-        echo(f"{row['provider']:<20}{row['variable']:<28}{source}")
+        if narrow() is None:
+            echo(f"{row['provider']:<20}{row['variable']:<28}{source}")
+        else:
+            echo(f"{row['provider']}  {source}")
+            echo(f"  {row['variable']}")
     if not rows:
         echo("no keys; 'pondero keys set PROVIDER' stores one", err=True)
 
@@ -126,8 +130,8 @@ async def _list_gateway(known: "KeyRing", config: "GatewayConfig", *, as_json: b
 def _describe_places(config: "GatewayConfig") -> str:
     """Return where a command looked for gateway keys: its reader may have meant another file."""
     if config.path:
-        return f"in {config.path} or made at run time"
-    return "made at run time, and no gateway.toml was read (name one: --config FILE)"
+        return f"in {config.path} or created in the console"
+    return "created in the console, and no gateway.toml was read (name one: --config FILE)"
 
 
 @keys.command(epilog=examples("pondero keys block ci --config gateway.toml"))
@@ -257,9 +261,9 @@ def create(
 ) -> None:
     """Create a key for clients of the gateway; it is shown once.
 
-    NAME says whose key it is. It also prints the lines for gateway.toml, which contain only the
-    key's hash. A budget, a limit, models and levels of the key are further lines below them, such
-    as 'budget = { cost = 50, per = "month" }'.
+    NAME is the owner of the key. The command also prints the lines for gateway.toml, which contain
+    only the key's hash. A budget, a limit, models and levels of the key are further lines below
+    them, such as 'budget = { cost = 50, per = "month" }'.
     """
     from msgspec import json
 

@@ -1,14 +1,13 @@
 """``serve``: runs the gateway on a port; ``--check`` only prints what it would serve."""
 
 import shlex
-import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from ..command import examples, offline_transport, warn
-from ..output.echo import echo, narrow
+from ..output.echo import echo, fit_text, narrow
 
 if TYPE_CHECKING:
     from ...catalog import Provider
@@ -329,7 +328,9 @@ def _print_providers(routing: "Routing") -> None:
             such = ", ".join(names[-_SHOWN:])
             _print_row(f"{provider.name:<18}{len(names):>4}", f"such as {such}")
         elif provider.auth == "none":
-            _print_row(f"{provider.name:<22}", f"as {provider.name}:NAME, where it runs")
+            _print_row(
+                f"{provider.name:<22}", f"as {provider.name}:NAME, if that server is running"
+            )
 
 
 def _print_row(name: str, text: str) -> None:
@@ -342,7 +343,4 @@ def _print_row(name: str, text: str) -> None:
 
 
 def _print_text(text: str, *, indent: int = 0) -> None:
-    width = narrow()
-    if width is not None:
-        text = textwrap.fill(text, width - indent, break_on_hyphens=False, break_long_words=False)
-    echo(textwrap.indent(text, " " * indent))
+    echo(fit_text(text, indent=indent))

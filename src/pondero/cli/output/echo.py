@@ -74,6 +74,17 @@ def narrow() -> int | None:
     return columns if columns < USUAL_WIDTH else None
 
 
+def fit_text(text: str, *, indent: int = 0) -> str:
+    """Return a text with an indent; on a narrow terminal no word of it is cut in two."""
+    from textwrap import fill
+    from textwrap import indent as indented
+
+    width = narrow()
+    if width is not None:
+        text = fill(text, width - indent, break_on_hyphens=False, break_long_words=False)
+    return indented(text, " " * indent)
+
+
 def _render(piece: str | StyledText, *, coloured: bool, exact: bool) -> str:
     from ...canon import escape_controls
 

@@ -67,7 +67,7 @@ def print_ladder(entry: ModelEntry, plans: list[Plan], *, asked: object = None) 
         (str(plan.asked), _got(plan), _bar(plan, deepest), _format_fields(plan, shared))
         for plan in plans
     ]
-    console.print(*_fit_tables(console, ("asked", "gets", "depth", "sends"), [rows]))
+    console.print(*fit_tables(console, ("asked", "gets", "depth", "sends"), [rows]))
     if shared:
         also = ", ".join(f"{path} {_value(value)}" for path, value in shared.items())
         console.print(
@@ -89,7 +89,7 @@ def print_ladders(ladders: Sequence[list[Plan]]) -> None:
         (str(wish), *(_cell(plans.get(wish)) for plans in by_model)) for wish in asked
     ]
     columns = ("asked", *(plans[0].model for plans in ladders))
-    console.print(*_fit_tables(console, columns, [rows]))
+    console.print(*fit_tables(console, columns, [rows]))
     console.print(Padding(Text(_STARRED, style="dim"), (0, 1)))
 
 
@@ -101,7 +101,7 @@ def print_plans(plans: Sequence[Plan]) -> None:
         (plan.model, wish, _cell(plan), _format_fields(plan, {}))
         for plan, wish in zip(plans, asked, strict=True)
     ]
-    console.print(*_fit_tables(console, ("model", "asked", "gets", "sends"), [rows]))
+    console.print(*fit_tables(console, ("model", "asked", "gets", "sends"), [rows]))
     notes = ((plan.model, note) for plan in plans for note in plan.adjustments)
     for model, note in dict.fromkeys(notes):  # one model at two levels may say a thing twice
         line = Text.assemble((f"* {model}: ", "yellow"), f"{note.why} ({note.code})")
@@ -126,7 +126,7 @@ def print_models(entries: Iterable[ModelEntry]) -> None:
         ]
         for group in groups
     ]
-    listed = _fit_tables(console, ("model", "levels", "off", "by default"), rows)
+    listed = fit_tables(console, ("model", "levels", "off", "by default"), rows, whole="model")
     for group, shown in zip(groups, listed, strict=True):
         provider = group[0].provider
         keys = f", key {' or '.join(provider.keys)}" if provider.keys else ""
@@ -141,12 +141,12 @@ def print_found(entries: Sequence[ModelEntry], *, of: int, meanings: Iterable[st
     """
     screen = Screen()
     rows = [(each.id, _format_levels(each), _format_off(each)) for each in entries]
-    [drawn] = _fit_tables(screen, ("model", "levels", "off"), [rows], whole="model")
+    [drawn] = fit_tables(screen, ("model", "levels", "off"), [rows], whole="model")
     screen.print(drawn)
     for meaning in meanings:
         echo(meaning)
     if len(entries) < of:
-        echo(f"{len(entries)} of {of:,} models; --all prints the others", err=True)
+        echo(f"{len(entries)} of {of:,} models; --all prints all", err=True)
 
 
 def print_short_names(lookup: Lookup) -> None:
@@ -158,7 +158,7 @@ def print_short_names(lookup: Lookup) -> None:
     entries = [lookup.entry(id) for id in names]
     entries.sort(key=lambda entry: list(lookup.catalog.providers).index(entry.provider.name))
     rows = [(", ".join(names[each.id]), each.id, _format_levels(each)) for each in entries]
-    [drawn] = _fit_tables(screen, ("name", "means", "levels"), [rows], whole="means")
+    [drawn] = fit_tables(screen, ("name", "means", "levels"), [rows], whole="means")
     screen.print(drawn)
     known, providers = len(lookup.entries()), len(lookup.catalog.providers)
     echo(f"{known:,} models of {providers} providers are known:")
@@ -183,7 +183,7 @@ def table(*columns: str) -> Table:
     return made
 
 
-def _fit_tables(
+def fit_tables(
     screen: Screen, columns: Sequence[str], groups: Sequence[Sequence[_Row]], *, whole: str = ""
 ) -> Sequence[RenderableType]:
     """Return tables, or blocks if a narrow terminal would cut words; ``whole`` is never broken."""

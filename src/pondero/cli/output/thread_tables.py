@@ -10,20 +10,21 @@ from typing import Any
 import msgspec
 
 from ...canon import LevelUpdate, Text, Thinking, ToolCall, ToolResult, dump_json, escape_controls
-from ...errors import StoreError
+from ...errors import StoreError, UsageError
 from ...store import (
     StoredMessage,
     Thread,
     Threads,
     format_dollars,
     format_time,
+    load_catalog,
     media_caption,
     reply_caption,
     speaker_name,
     thinking_caption,
 )
 from ..command import warn
-from .echo import echo, style_text
+from .echo import echo, narrow, style_text
 
 
 @contextmanager
@@ -74,11 +75,14 @@ def print_threads(threads: Sequence[Thread]) -> None:
             thread.id,
             format_time(thread.updated),
             f"{thread.messages:,}",
-            escape_controls(thread.model),
+            escape_controls(_full_name(thread.model)),
             "" if thread.cost is None else format_dollars(thread.cost),
         )
         for thread in threads
     ]
+    if narrow() is not None:
+        _print_records(rows, threads)
+        return
     widths = [max(len(row[n]) for row in rows) for n in range(5)]
     room = shutil.get_terminal_size().columns - sum(widths) - 10 if sys.stdout.isatty() else 10_000
     for (id, used, count, model, cost), thread in zip(rows, threads, strict=True):
@@ -86,6 +90,25 @@ def print_threads(threads: Sequence[Thread]) -> None:
         rest = f"{count:>{widths[2]}}  {model:<{widths[3]}}  {cost:>{widths[4]}}  {title}"
         when = style_text(f"{used:<{widths[1]}}", dim=True)
         echo(style_text(f"{id:<{widths[0]}}", fg="cyan"), "  ", when, "  ", rest.rstrip())
+
+
+def _full_name(model: str) -> str:
+    """Return a model with its provider; as it was saved if the catalog has no place for it."""
+    try:
+        return load_catalog().entry(model).id
+    except UsageError:
+        return model
+
+
+def _print_records(rows: Sequence[tuple[str, ...]], threads: Sequence[Thread]) -> None:
+    """Print each thread in three lines, for a narrow terminal."""
+    room = shutil.get_terminal_size().columns - 2
+    for (id, used, count, model, cost), thread in zip(rows, threads, strict=True):
+        title = _cut(" ".join(escape_controls(thread.title).split()), room)
+        when = style_text("  ".join(filter(None, (used, count, cost))), dim=True)
+        echo(style_text(id, fg="cyan"), "  ", when)
+        echo(f"  {model}")
+        echo(f"  {title}")
 
 
 def print_messages(kept: Iterable[StoredMessage], *, thinking: bool) -> None:

@@ -93,7 +93,7 @@ def decide(
     FILE is CSV or JSONL with the fields question, arm and score (0 to 1; empty if the answer is
     missing), and optionally cost, kind, cluster and label (people's score); or an inspect log
     (.json, .eval), or the JSON results of promptfoo. Exit 0: decided; 1: not decided yet, or
-    --expect fails; 3: the reference is right almost never, or labels show that the judge favours an
+    --expect fails; 3: the reference is almost never right, or labels show that the judge favours an
     arm, so that nothing can be recommended.
     """
     from ...sweep import decide as decide_scores

@@ -70,9 +70,8 @@ def print_judge(outline: "Outline") -> None:
         why = "it asks a model, so it is not tried before"
     elif not find_judge_kind(name).answers or not answers:
         why = "a target is no answer to it, so try one with 'pondero sweep grade'"
-    echo(
-        f"judge {name}{f': {why}' if why else ', tried on answers made of the targets:'}", err=True
-    )
+    tried = f": {why}" if why else ", checked on answers made from the targets:"
+    echo(f"judge {name}{tried}", err=True)
     if not why:
         for each in asyncio.run(grade_examples(make_judge(name), answers)):
             echo(f"  {each.describe()}", err=True)

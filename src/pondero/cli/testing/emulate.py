@@ -51,7 +51,7 @@ _WIDTH = 80
     "faults",
     multiple=True,
     metavar="WORD",
-    help="Let the next request fail, as in '429 2.5' or 'cut 120'; again for the one after it.",
+    help="Make the next request fail, as in '429 2.5'; repeat it for the requests after it.",
 )
 @click.option("--quiet", is_flag=True, help="Print the address and nothing else.")
 def emulate(

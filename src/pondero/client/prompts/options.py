@@ -100,9 +100,9 @@ RUNNING = frozenset(("mcp", "approve", "max_steps"))
 
 def check_options(options: Mapping[str, object]) -> None:
     """Raise BadParameter for an unknown option, or a value of the wrong type."""
-    if not options.keys() <= _NAMES:
-        name = next(name for name in options if name not in _NAMES)
-        raise BadParameter(explain_unknown(name, _NAMES, arguments=("thinking", "prompt")))
+    if not options.keys() <= OPTION_NAMES:
+        name = next(name for name in options if name not in OPTION_NAMES)
+        raise BadParameter(explain_unknown(name, OPTION_NAMES, arguments=("thinking", "prompt")))
     for name, value in options.items():
         if name in _KINDS:
             _check_kind(name, value, *_KINDS[name])
@@ -117,7 +117,7 @@ def _check_kind(name: str, value: object, kinds: tuple[type, ...], right: str) -
         raise BadParameter(f"{name} must be {right}, and is {type(value).__name__}")
 
 
-_NAMES = Options.__annotations__.keys()
+OPTION_NAMES = Options.__annotations__.keys()
 # Those of no part of a request: one that has no others is a prompt alone.
 _BESIDE = frozenset(
     (

@@ -96,7 +96,7 @@ def check_sharing(config: GatewayConfig) -> None:
     for number, each in enumerate(config.deployments):
         if each.limit is not None:
             place = locate(config, "deployment", number, "limit")
-            raise BadConfig(_describe_unshared(config, place, each.name))
+            raise BadConfig(_describe_unshared(config, place, f"deployment {each.name!r}"))
     rows: tuple[tuple[str, int, str, GatewayKey | GatewayGroup | GatewayRoute], ...] = (
         *(("key", number, key.name, key) for number, key in enumerate(config.keys)),
         *(("group", number, each.name, each) for number, each in enumerate(config.groups)),
@@ -105,13 +105,13 @@ def check_sharing(config: GatewayConfig) -> None:
     for table, number, name, row in rows:
         if row.limit or row.budget:
             where = locate(config, table, number, "limit" if row.limit else "budget")
-            raise BadConfig(_describe_unshared(config, where, name))
+            raise BadConfig(_describe_unshared(config, where, f"{table} {name!r}"))
 
 
-def _describe_unshared(config: GatewayConfig, where: str, name: str) -> str:
+def _describe_unshared(config: GatewayConfig, where: str, row: str) -> str:
     return (
-        f"{where}{config.server.workers} workers would each count alone what bounds "
-        f'{name!r}; share a state in {config.path or FILE}: state = "redis://host:6379/0"'
+        f"{where}{config.server.workers} workers would count the limit of {row} separately; "
+        f'set state = "redis://host:6379/0" in [server] of {config.path or FILE}'
     )
 
 

@@ -9,7 +9,7 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from errno import ENOSPC
+from errno import EACCES, ENOSPC, EPERM, EROFS
 from pathlib import Path
 from threading import RLock
 from typing import Any
@@ -140,7 +140,7 @@ class Database:
         self._file: tuple[int, int] | None = None
         with _translate_errors(path):
             if read_only:
-                self._connection = _migrated_copy(connect_to_read(path), schema)
+                self._connection = _migrated_copy(_connect_or_empty(path), schema)
                 with _close_on_error(self._connection):
                     self._check()
             else:
@@ -155,6 +155,11 @@ class Database:
         self._file = _identify(self.path)
         with _close_on_error(self._connection):
             self._prepare()
+
+    @property
+    def is_read_only(self) -> bool:
+        """Return whether the file could not be written when it was opened, and since."""
+        return self._file is None
 
     def _follow(self) -> None:
         """Connect again if the file was deleted or replaced: what is written there is lost.
@@ -357,6 +362,9 @@ def open_database(path: Path, *, patience: float = BUSY) -> tuple[Database, str 
         if _is_unwritable(error.__cause__) and path.is_file():
             said = f"{path} can only be read; nothing is saved there"
             return Database(path, read_only=True), said
+        if _is_forbidden(error.__cause__) and not path.exists():
+            said = f"{path} cannot be written; nothing is saved there"
+            return Database(path, read_only=True), said
         if not _is_damage(error.__cause__):
             raise
     moved = _move_aside(path)
@@ -365,6 +373,13 @@ def open_database(path: Path, *, patience: float = BUSY) -> tuple[Database, str 
         f"read of it: pondero threads salvage {shlex.quote(str(moved))}"
     )
     return Database(path), notice
+
+
+def _connect_or_empty(path: Path) -> sqlite3.Connection:
+    """Return a connection that only reads; to an empty database if there is no file."""
+    if path.is_file():
+        return connect_to_read(path)
+    return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
 
 
 def connect_to_read(path: Path) -> sqlite3.Connection:
@@ -394,6 +409,7 @@ def _migrated_copy(connection: sqlite3.Connection, schema: Schema) -> sqlite3.Co
         for step in steps:
             copy.execute(step)
     copy.execute(f"PRAGMA user_version = {schema.version}")
+    copy.execute("PRAGMA query_only = ON")  # what is written to a copy in memory would be lost
     return copy
 
 
@@ -450,6 +466,11 @@ def _is_unwritable(error: BaseException | None) -> bool:
     return isinstance(error, PermissionError | OSError) or _is_sqlite_error(
         error, "SQLITE_READONLY", "SQLITE_CANTOPEN"
     )
+
+
+def _is_forbidden(error: BaseException | None) -> bool:
+    """Return whether the folder can be read only, by its permissions or those of the disk."""
+    return getattr(error, "errno", None) in {EACCES, EPERM, EROFS}
 
 
 def is_busy(error: BaseException | None) -> bool:

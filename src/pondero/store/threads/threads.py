@@ -96,6 +96,11 @@ class Threads:
         """Return whether other programs are locked out, because the disk is full."""
         return self._database.is_alone
 
+    @property
+    def is_read_only(self) -> bool:
+        """Return whether nothing can be saved; ``notice`` says so."""
+        return self._database.is_read_only
+
     def close(self) -> None:
         """Close the file; may be called twice."""
         self._turns.close()

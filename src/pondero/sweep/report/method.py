@@ -132,7 +132,7 @@ _WORSE = (
     "called worse at most once in 20; this holds for each arm by itself."
 )
 _MEASURED = "The mean difference to the reference on the questions compared."
-_LUCKY = "A sweep stops when luck is good, so it flatters the arm that has won, by 1 to 3 points."
+_LUCKY = "A sweep tends to stop on a lucky streak, so it flatters the winning arm by 1 to 3 points."
 _NOT_LUCKY = "The one test is not made at a lucky moment, so this figure stands."
 _TESTED_IN_ORDER = (
     "The error of one in 20 is divided equally among the levels, and the cheapest is tested first. "

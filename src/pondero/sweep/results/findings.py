@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Finding = tuple[str, str]
 
-_LUCK = (0.01, 0.03)  # by how much a sweep that stops when luck is good flatters the winner
+_LUCK = (0.01, 0.03)  # by how much a sweep that stops on a lucky streak flatters the winner
 _WRONGLY = "a sweep says this wrongly at most once in 20"
 
 
@@ -66,7 +66,7 @@ def _describe_difference(results: "SweepResults", arm: "ArmResult") -> str:
     # Whole points: more digits would promise too much. 0 has no sign.
     points = [round(100 * (arm.difference - each)) for each in _LUCK]
     less, least = (f"{each:+}" if each else "0" for each in points)
-    return f"{measured}; a sweep stops when luck is good, so expect {less} to {least}"
+    return f"{measured}; a sweep tends to stop on a lucky streak, so expect {less} to {least}"
 
 
 def _cautions(results: "SweepResults") -> Iterator[Finding]:
@@ -120,10 +120,11 @@ def describe_forecast(forecast: "Forecast", left: int | None = None) -> str:
     worse = f"{describe_points(-forecast.difference)} worse"
     case = worse if forecast.difference else "equal to the reference"
     shows = "the pool shows" if left is None else f"another {left:,} questions show"
-    cost = f" and {format_cost(forecast.cost)}" if forecast.cost else ""
+    cost = f", at {format_cost(forecast.cost)}" if forecast.cost else ""
     return (
         f"if {forecast.arm or 'the level'} is {case}, the chance that {shows} it to be enough is "
-        f"{100 * forecast.chance:.0f} %; on average it ends after {forecast.units:,.0f} more{cost}"
+        f"{100 * forecast.chance:.0f} %; on average it ends after {forecast.units:,.0f} more "
+        f"questions{cost}"
     )
 
 

@@ -87,7 +87,7 @@ def test_a_level_the_model_lacks_says_which_one_it_gets(dial):
 
 def test_a_model_nobody_catalogued_says_whose_facts_it_gets(dial):
     state, _ = say(initial_state(dial, "gpt-5/low"), dial, "/model anthropic:claude-opus-77/low")
-    assert "⚠ Not in the catalog; treated as" in told(state)
+    assert "⚠ Not in the catalog; treated like" in told(state)
     assert told(state).startswith("⚠ Switched to")
     assert state.page[-1].tone == "warning"
 
@@ -112,7 +112,7 @@ def test_under_a_strict_policy_what_cannot_be_is_refused_and_nothing_changes():
         initial_state(strict, "claude-opus-5/low"), strict, "/model gemini-3-pro/off"
     )
     assert state.model == "anthropic:claude-opus-5"
-    assert told(state).startswith("✗ google:gemini-3-pro cannot do exactly this")
+    assert told(state).startswith("✗ google:gemini-3-pro cannot switch thinking off; its minimum")
     assert effects == ()
 
 

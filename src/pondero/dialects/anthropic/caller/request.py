@@ -474,5 +474,5 @@ def _tool_choice(choice: ToolChoice) -> Block:
 
 
 def _describe_missing_limit(request: Request, plan: Plan) -> str:
-    why = describe_unknown(plan) or f"the longest answer of {request.model!r} is not known"
-    return f"give max_tokens, which this API needs: {why}"
+    unknown = "is not in the catalog" if describe_unknown(plan) else "has no known longest answer"
+    return f"{request.model!r} {unknown}, and this API needs max_tokens (--max-tokens N)"

@@ -78,7 +78,15 @@ def _write_body(request: Request, plan: Plan, target: Target) -> dict[str, Json]
 # Content is text, images and files (openai 3.49.0, ResponseInputContent): no sound, no video.
 # Its error lists the types (yuji-hatakeyama/opencode-gpt-imagegen#82, probed 2026-09-12)
 _IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
-_MEDIA = (*_IMAGES, "application/", "text/")
+# OpenAI documentation, file inputs, read 2026-11-18: PDF, text and code, documents, spreadsheets.
+# Of others, such as application/octet-stream, the API extracts nothing.
+_FILES = (
+    *("application/pdf", "application/json", "application/xml", "text/"),
+    *("application/javascript", "application/typescript", "application/sql", "application/yaml"),
+    *("application/x-sh", "application/x-python", "application/x-yaml", "application/x-sql"),
+    *("application/rtf", "application/msword", "application/vnd."),
+)
+_MEDIA = (*_IMAGES, *_FILES)
 
 
 def replay_rules(quirks: Mapping[str, Json]) -> ReplayRules:
