@@ -12,7 +12,7 @@ import click
 from .output.echo import USUAL_WIDTH, echo, say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from ..emulator import Emulator
@@ -34,7 +34,7 @@ class _HelpFormatter(click.HelpFormatter):
     """Help that fits a narrow terminal: a text below its option, and examples in several lines."""
 
     def write_dl(
-        self, rows: "Sequence[tuple[str, str]]", col_max: int = 30, col_spacing: int = 2
+        self, rows: "Iterable[tuple[str, str]]", col_max: int = 30, col_spacing: int = 2
     ) -> None:
         """Write a list of names and texts; on a narrow terminal each text is below its name."""
         if self.width < NARROW_HELP - 2:

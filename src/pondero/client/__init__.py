@@ -16,7 +16,7 @@ from .dial import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .apply_dial import set_level
-    from .batches import AsyncBatch, Batch, check_fields
+    from .batches import AsyncBatch, Batch, check_batch_fields
     from .cache_cost import count_prompt_tokens, preview_change
     from .client import AsyncClient, Client
     from .conversation.chat import AsyncChat, Chat
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "apply_dial": "set_level",
-    "batches": "AsyncBatch Batch check_fields",
+    "batches": "AsyncBatch Batch check_batch_fields",
     "cache_cost": "count_prompt_tokens preview_change",
     "client": "AsyncClient Client",
     "conversation.chat": "AsyncChat Chat",
@@ -88,7 +88,7 @@ __all__ = [
     "aask",
     "ask",
     "attachment",
-    "check_fields",
+    "check_batch_fields",
     "complete",
     "count_prompt_tokens",
     "decode_text",

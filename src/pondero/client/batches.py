@@ -83,7 +83,7 @@ def make_draft(
     )
 
 
-def check_fields(given: AskLike) -> None:
+def check_batch_fields(given: AskLike) -> None:
     """Raise BadParameter for a request with a field that a batch does not have."""
     for name in () if isinstance(given, str) else given:
         if name in _UNFIT:
@@ -108,7 +108,7 @@ def _make_request(
         raise BadParameter(f"request {id!r} has no model; add one, or name one for all (-m MODEL)")
     options = {**defaults[2], **{name: each for name, each in own.items() if name not in _OWN}}
     try:
-        check_fields(options)
+        check_batch_fields(options)
     except BadParameter as error:
         raise BadParameter(f"request {id!r}: {error}") from None
     # The batch's level is for requests without a model of their own, whose name may have one.

@@ -234,7 +234,7 @@ def _read_requests(path: Path) -> list[Any]:
     """Return the requests of a file; raise BadParameter with the first invalid line."""
     from msgspec import DecodeError, json
 
-    from ...client import check_fields
+    from ...client import check_batch_fields
     from ...errors import BadParameter
 
     try:
@@ -253,7 +253,7 @@ def _read_requests(path: Path) -> list[Any]:
                 message = f"{path}:{number}: a request is a text or an object, not {line[:40]!r}"
                 raise BadParameter(message)
             try:
-                check_fields(ask)
+                check_batch_fields(ask)
             except BadParameter as error:
                 raise BadParameter(f"{path}:{number}: {error}") from None
             found.append(ask)

@@ -42,12 +42,9 @@ from . import completion
 
 _MOMENT = 1.0  # seconds
 _FORMS = {
-    "md": "markdown",
-    "txt": "markdown",
-    "markdown": "markdown",
+    **dict.fromkeys(("md", "markdown", "txt"), "markdown"),
+    **dict.fromkeys(("html", "htm"), "html"),
     "jsonl": "jsonl",
-    "html": "html",
-    "htm": "html",
 }
 
 
