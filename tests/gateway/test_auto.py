@@ -39,9 +39,9 @@ class Gateway:
         config = GatewayConfig(routes=routes) if routes else OPEN
         self._app = App(GatewayContext(config, self.emulator))
 
-    def ask(self, model, *, status=200, **headers):
+    def ask(self, model, *, status=200, text="hi", **headers):
         """Ask over the Chat wire; return the effort that was sent, and what the answer says."""
-        body = {"model": model, "messages": [{"role": "user", "content": "hi"}]}
+        body = {"model": model, "messages": [{"role": "user", "content": text}]}
         url = "http://here/v1/chat/completions"
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         http = HttpRequest("POST", url, named, json.dumps(body).encode())
@@ -79,6 +79,16 @@ def test_another_calibration_counts_from_the_next_request_on():
     effort, headers = gateway.ask("auto:sums")
     assert (effort, headers["x-pondero-model"]) == ("high", "anthropic:claude-opus-4-8")
     assert gateway.ask(f"{OPUS}/auto")[0] is None
+
+
+@pytest.mark.parametrize("dial", [LevelRules(default="auto"), LevelRules(force="auto:sums")])
+def test_another_calibration_counts_for_questions_in_a_known_frame_too(dial):
+    adopt("sums", "low")
+    gateway = Gateway(GatewayRoute("opus", (OPUS,), thinking=dial))
+    before = [gateway.ask("opus", text=f"Is it {n} o clock?")[0] for n in range(4)]
+    adopt("sums", "high")
+    after = [gateway.ask("opus", text=f"Is it {n} o clock?")[0] for n in range(4, 8)]
+    assert (before, after) == (["low"] * 4, ["high"] * 4)
 
 
 @pytest.mark.parametrize(

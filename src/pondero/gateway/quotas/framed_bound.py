@@ -11,7 +11,7 @@ from ...errors import UsageError
 from ...exchange import TextSize, sum_most
 from ...thinking import Plan
 from ..levels.level_plan import plan_attempt
-from ..requests.routed_request import RoutedRequest, list_decided
+from ..requests.routed_request import RoutedRequest, list_decided, may_be_auto
 from .hosted_tools import adds_nothing
 from .output_bound import OutputBound, find_background, find_output_bound
 from .prompt_bound import find_frame, is_short_text
@@ -75,7 +75,7 @@ def find_frame_needs(routed: RoutedRequest) -> FrameNeeds | None:
 
 
 def _find_need(routed: RoutedRequest) -> FrameNeeds | None:
-    if _may_be_auto(routed) or find_background(routed) is not None:
+    if may_be_auto(routed) or find_background(routed) is not None:
         return None
     bounds: list[_FrameBound] = []
     for entry in routed.resolved.entries:
@@ -90,11 +90,3 @@ def _find_need(routed: RoutedRequest) -> FrameNeeds | None:
     thinking = max(bound.answer.thinking for bound in bounds)
     is_priced = counts_cost(routed.rules.quotas)
     return FrameNeeds(bounds[0].text, outputs, max(outputs), thinking, is_priced)
-
-
-def _may_be_auto(routed: RoutedRequest) -> bool:
-    """Return whether a calibration may decide the level: it may change at any time."""
-    rule = routed.purpose.rule
-    rules = routed.rules.levels if rule is None else (*routed.rules.levels, rule.thinking)
-    words = [word for each in rules for word in (each.default, each.force) if word is not None]
-    return routed.requested_level.intent.kind == "auto" or any("auto" in w.lower() for w in words)

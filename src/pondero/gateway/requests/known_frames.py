@@ -28,7 +28,13 @@ from ..signatures.envelope import contains_envelope
 from .attempt import Attempt
 from .framed_names import FramedNames, frame_names
 from .kept_items import StoredContent
-from .routed_request import ClientRequest, RoutedRequest, list_decided, resolve_names
+from .routed_request import (
+    ClientRequest,
+    RoutedRequest,
+    list_decided,
+    may_be_auto,
+    resolve_names,
+)
 from .split_body import SHORT_BODY
 
 Fact = TypeVar("Fact")
@@ -201,7 +207,7 @@ def note_attempt(
     known = _KnownAttempt(entry, needs)
     framed.frame.attempts.append(known)
     around = _split(attempt.exchange.http.body, framed.text)
-    if around is None or routed.requested_level.intent.kind == "auto":
+    if around is None or may_be_auto(routed):
         return
     try:
         tried = make(gateway, _try_text(routed, framed), entry, attempt.turn)

@@ -207,6 +207,14 @@ def list_decided(routed: RoutedRequest) -> tuple[object, ...]:
     return (_get_fields(routed.request), _get_rest(routed))
 
 
+def may_be_auto(routed: RoutedRequest) -> bool:
+    """Return whether a calibration may decide the level: it may change at any time."""
+    rule = routed.purpose.rule
+    rules = routed.rules.levels if rule is None else (*routed.rules.levels, rule.thinking)
+    words = [word for each in rules for word in (each.default, each.force) if word is not None]
+    return routed.requested_level.intent.kind == "auto" or any("auto" in w.lower() for w in words)
+
+
 class ModelTarget(Struct, frozen=True, kw_only=True):
     """One model to ask: its level and plan, and its provider's address and key.
 
