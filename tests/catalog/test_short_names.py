@@ -264,3 +264,16 @@ def test_a_name_that_only_the_row_for_all_others_has_is_of_no_line():
 def test_the_first_word_of_a_maker_means_its_best_line_and_never_a_retired_model(name, line):
     assert SHORT[name].line == line
     assert SHIPPED.entry(name).capability.thinks
+
+
+def test_models_are_ranked_by_version_only_in_one_line():
+    first = search_models(SHIPPED, ["thinks"])[0]
+    assert first.id in {short.id for short in SHORT.values()}  # the newest of its line, no date
+    found = search_models(SHIPPED, ["flash", "google"])
+    flashes = [each.model for each in found if each.provider.name == "google"]
+    assert flashes[0] == SHORT["flash"].id.partition(":")[2]
+    plain = [name for name in flashes if re.fullmatch(r"gemini-\d\.\d-flash", name)]
+    assert plain == sorted(plain, reverse=True)
+    for words in (["local"], ["free", "tools"]):
+        best = search_models(SHIPPED, words)[0].model
+        assert not re.search(r"\d+b\b|\d{4}", best), best

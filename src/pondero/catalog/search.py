@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from msgspec import Struct
 
 from .lookup import Lookup, ModelEntry
-from .relatives import fold_name
-from .short_names import describe_meaning
+from .relatives import Version, fold_name
+from .short_names import describe_meaning, split_line
 
-_NUMBER = re.compile(r"\d+")
 _FREE = ":free"
 
 TRAITS: Mapping[str, Callable[[ModelEntry], bool]] = {
@@ -23,11 +22,17 @@ TRAITS: Mapping[str, Callable[[ModelEntry], bool]] = {
 
 
 class _Rank(Struct, frozen=True, order=True):
-    """How well a model fits, the best first."""
+    """How well a model fits, the best first.
+
+    Versions are compared only in one line: a 4 of one maker is not older than a 5 of another.
+    """
 
     is_not_short: bool
     fit: int
     is_abroad: bool
+    is_of_other_line: bool
+    is_not_newest: bool
+    line: str
     version: tuple[int, int]
     name: str
 
@@ -44,7 +49,10 @@ def search_models(lookup: Lookup, words: Iterable[str]) -> list[ModelEntry]:
     wanted = [fold_name(word) for word in words if word.strip()]
     traits = [word for word in wanted if word in TRAITS]
     names = [word for word in wanted if word not in TRAITS]
-    shorts = {word: short.id for word, short in lookup.short_names.items() if word in names}
+    known_shorts = lookup.short_names
+    meant = {known_shorts[word].line for word in names if word in known_shorts}
+    newest = {short.id for short in known_shorts.values()}
+    shorts = {word: short.id for word, short in known_shorts.items() if word in names}
     at_home = {
         (group.home, name)
         for group in lookup.catalog.groups.values()
@@ -58,16 +66,28 @@ def search_models(lookup: Lookup, words: Iterable[str]) -> list[ModelEntry]:
         fits = [0 if shorts.get(word) == entry.id else _fit(word, entry) for word in names]
         if (known := [fit for fit in fits if fit is not None]) != fits:
             continue
-        major, minor = (*map(int, _NUMBER.findall(entry.model)), 0, 0)[:2]
+        line, (major, minor) = _find_line(entry, lookup.catalog.names.statuses)
         rank = _Rank(
             entry.id not in shorts.values(),
             max(known, default=0),
             (entry.provider.name, entry.model) not in at_home,
+            line not in meant,
+            entry.id not in newest,
+            line,
             (-major, -minor),
             entry.id,
         )
         found.append((rank, entry))
     return [entry for _, entry in sorted(found, key=lambda pair: pair[0])]
+
+
+def _find_line(entry: ModelEntry, statuses: tuple[str, ...]) -> tuple[str, Version]:
+    """Return the line and the version of a model; a size and a date are no version."""
+    bare = fold_name(entry.model).rpartition("/")[2]
+    if (parts := split_line(bare, statuses)) is None:
+        return bare, (0, 0)
+    words, version, _ = parts
+    return "-".join(words), version
 
 
 def _fit(word: str, entry: ModelEntry) -> int | None:

@@ -144,12 +144,17 @@ def _find_roots(
 def _list_members(family: Family, statuses: tuple[str, ...]) -> Iterator[LineMember]:
     newest_of = tuple(map(fold_name, family.newest_of))
     for name in family.match:
-        if (parts := _split(fold_name(name), statuses)) is not None:
+        if (parts := split_line(fold_name(name), statuses)) is not None:
             yield LineMember(*parts, newest_of, name)
 
 
-def _split(name: str, statuses: tuple[str, ...]) -> tuple[tuple[str, ...], Version, bool] | None:
-    """Return the words and the version of a name; None if it has other parts, as a size."""
+def split_line(
+    name: str, statuses: tuple[str, ...]
+) -> tuple[tuple[str, ...], Version, bool] | None:
+    """Return the words and the version of a name; None if it has other parts, as a size.
+
+    The last value is False for a preview.
+    """
     words, numbers, settled = list[str](), list[int](), True
     for token in name.split("-"):
         if (found := _TOKEN.fullmatch(token)) is None:
