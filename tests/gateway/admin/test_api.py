@@ -362,7 +362,7 @@ def test_the_rules_of_the_route_and_of_the_key_hold_on_the_dial():
 def test_a_level_in_the_name_goes_before_the_dial_as_in_a_request():
     answer = json.loads(said(gate_of(), "GET", "/admin/plan?model=opus/low&thinking=high").body)
 
-    assert (answer["plan"]["asked"], answer["plan"]["level"]) == ("low", "low")
+    assert (answer["requested"], answer["plan"]["level"]) == ("low", "low")
 
 
 @pytest.mark.parametrize(

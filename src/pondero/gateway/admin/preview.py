@@ -34,12 +34,13 @@ class ServedName(Struct, frozen=True, kw_only=True):
 class PlanPreview(Struct, frozen=True, kw_only=True):
     """A plan as ``pondero plan --json`` prints it, and the body to send.
 
-    ``said`` is the ``x-pondero-thinking`` header of the answer; ``rule`` the rule of the route or
-    key that changed the level.
+    ``requested`` is the level of the name, else the one given; ``said`` the ``x-pondero-thinking``
+    header of the answer; ``rule`` the rule of the route or key that changed the level.
     """
 
     name: str
     served: bool
+    requested: str | None
     said: str
     rule: str | None
     method: str
@@ -85,7 +86,7 @@ def preview(
     found = partial(resolve_auto, entry, policy=Policy())
     applied = apply_rules(wanted, entry, rules, policy=Policy(), resolve=found)
     made = make_plan(entry, applied.intent, asked=RequestParameters(), policy=Policy())
-    return _write_preview(config, entry, applied, made, name=name, served=served)
+    return _write_preview(config, entry, applied, made, name=name, served=served, requested=said)
 
 
 def _resolve(
@@ -110,6 +111,7 @@ def _write_preview(
     *,
     name: str,
     served: bool,
+    requested: str | None,
 ) -> PlanPreview:
     request = Request(entry.model, (Message("user", (Words(QUESTION),)),))
     ready = prepare(
@@ -124,6 +126,7 @@ def _write_preview(
     return PlanPreview(
         name=name,
         served=served,
+        requested=requested,
         said=applied.header(made),
         rule=applied.why,
         method=http.method,

@@ -53,7 +53,7 @@ function tell(message) {
 
 function show(found, chosen) {
   const { plan } = found;
-  const asked = String(plan.asked ?? chosen);
+  const asked = found.requested ?? chosen;
   const requested = LEVELS.includes(asked) ? asked : chosen;
   gauge(requested, plan.level);
   const sent = plan.budget === null ? (plan.level ?? "nothing") : `${plan.level ?? ""} ${compact(plan.budget)} tokens`.trim();
