@@ -8,7 +8,7 @@ import click
 import pytest
 
 from pondero.cli.app import app
-from pondero.cli.command import describe_error
+from pondero.cli.command import describe_usage_error
 
 _CONTEXT = click.Context(app)
 _COMMANDS = [app.get_command(_CONTEXT, name) for name in app.list_commands(_CONTEXT)]
@@ -88,7 +88,7 @@ def test_a_flag_that_lacks_its_last_letter_is_guessed_first(command):
             continue
         with pytest.raises(click.NoSuchOption) as wrong:
             command.make_context(command.name, [typed], resilient_parsing=False)
-        _, _, guesses = describe_error(wrong.value).partition("(did you mean ")
+        _, _, guesses = describe_usage_error(wrong.value).partition("(did you mean ")
         assert guesses.startswith(f"'{typed}")
 
 

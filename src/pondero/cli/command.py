@@ -75,13 +75,13 @@ def _wrap_words(text: str, width: int, *, indent: int) -> list[str]:
 
 
 class _Context(click.Context):
-    formatter_class = _HelpFormatter
+    formatter_class: type[click.HelpFormatter] = _HelpFormatter
 
 
 class CommandGroup(click.Group):
     """A group that lists the whole first sentence of each command, and guesses at wrong names."""
 
-    context_class = _Context
+    context_class: type[click.Context] = _Context
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command of the group; its help fits narrow terminals."""

@@ -428,5 +428,6 @@ def test_a_database_that_cannot_be_reached_at_all_is_an_error(tmp_path, read_onl
     read_only()
     with pytest.raises(StoreError, match="cannot be written"):
         Database(tmp_path / "none" / "threads.db")
+    (tmp_path / "file").write_text("")
     with pytest.raises(StoreError):
-        Threads.open(tmp_path / "none.db")
+        Threads.open(tmp_path / "file" / "none.db")
