@@ -140,7 +140,7 @@ def test_after_its_own_provider_a_short_name_is_a_hint_at_the_name_in_full(name)
 
 def test_a_question_to_a_short_name_after_its_provider_says_what_was_meant():
     meant = re.escape(SHORT["opus"].id.partition(":")[2])
-    message = rf"give max_tokens.*'opus' is not in the catalog.*did you mean '{meant}'\?"
+    message = rf"'opus' is not in the catalog, .*needs max_tokens.*; did you mean '{meant}'\?"
     with Client(transport=Emulator()) as client, pytest.raises(BadParameter, match=message):
         client.ask("anthropic:opus/high", "hi")
 

@@ -474,5 +474,7 @@ def _tool_choice(choice: ToolChoice) -> Block:
 
 
 def _describe_missing_limit(request: Request, plan: Plan) -> str:
-    unknown = "is not in the catalog" if describe_unknown(plan) else "has no known longest answer"
-    return f"{request.model!r} {unknown}, and this API needs max_tokens (--max-tokens N)"
+    unknown = describe_unknown(plan)
+    fact = "is not in the catalog" if unknown else "has no known longest answer"
+    _, asks, guess = (unknown or "").partition("; did you mean ")
+    return f"{request.model!r} {fact}, and this API needs max_tokens (--max-tokens N){asks}{guess}"
