@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-from pondero.gateway.server.response_cycle import ResponseCycle
+from pondero.gateway.server._response_cycle import ResponseCycle
 
 DATE = [(b"date", b"Wed, 18 Nov 2026 09:00:00 GMT")]
 LOG = logging.getLogger("tests.quiet")

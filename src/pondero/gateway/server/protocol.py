@@ -18,9 +18,9 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from ...canon import HttpRequest, HttpResponse
 from ..requests.read_request import PROBLEM
+from ._response_cycle import ResponseCycle
 from .limits import HEAD_BYTES, HEAD_LINES, HEAD_SECONDS, PIPELINED
 from .reading_deadline import ReadingDeadline
-from .response_cycle import ResponseCycle
 from .socket_protocol import make_request, make_socket
 from .sockets import has_socket
 

@@ -21,6 +21,9 @@ _WITHOUT_BODY = (204, 304)  # statuses
 class ResponseCycle(RequestResponseCycle):
     """A request whose head has arrived; ``send`` is for the application."""
 
+    chunked_encoding: bool | None  # None before the head
+    expected_content_length: int
+    keep_alive: bool
     _head: bytes = b""  # which waits for the first piece of the body
 
     async def send(self, message: Message) -> None:  # type: ignore[override]  # a plain dict
