@@ -187,13 +187,39 @@ def test_ctrl_c_on_two_answers_in_a_row_leaves_and_keeps_the_lines_typed_ahead(e
     assert drafts_of(environment) == ["Explain 19 * 23 at length"]
 
 
-@pytest.mark.parametrize("name", ["SIGHUP", "SIGTERM"])
+@pytest.mark.parametrize("name", ["SIGHUP", "SIGTERM", "SIGINT"])
 def test_a_line_that_was_begun_waits_when_the_chat_ends(environment, name):
     with running(*PLAIN, environment=environment) as chat:
         chat.until("\n>")
         chat.press("half a sent")
         chat.until("half a sent")
         chat.signal(getattr(signal, name))
+        if name == "SIGINT":
+            chat.until("not sent: half a sent\n>")
+            chat.press("\x04")
         chat.ended()
     with Threads.open(f"{environment['PONDERO_DATA_DIR']}/threads.db") as threads:
         assert threads.take_drafts(None).typed == "half a sent"
+
+
+@pytest.mark.parametrize("by_key", [True, False])
+def test_ctrl_c_keeps_a_line_that_was_begun_and_begins_another(environment, by_key):
+    with running(*PLAIN, environment=environment) as chat:
+        chat.until("\n>")
+        chat.press("half a sent")
+        chat.until("half a sent")
+        chat.press("\x03") if by_key else chat.signal(signal.SIGINT)
+        chat.until("not sent: half a sent\n>")
+        chat.press("What is 17 * 23?\n")
+        chat.until("17 * 23 = 391\n>")
+        chat.press("\x03")
+        chat.until("Ctrl+C again")
+        chat.press("\x03")
+        assert chat.ended() == 0
+        assert chat.text.count("Ctrl+C again") == 1
+    with Threads.open(f"{environment['PONDERO_DATA_DIR']}/threads.db") as threads:
+        assert [each.text for each in threads.messages("last")] == [
+            "What is 17 * 23?",
+            "17 * 23 = 391",
+        ]
+        assert threads.take_drafts(threads.get("last").id).typed == "half a sent"

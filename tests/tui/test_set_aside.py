@@ -201,3 +201,30 @@ async def test_words_that_were_set_aside_come_back_in_a_chat_that_resumes_a_thre
                 await chat.press("up")
                 assert chat.app.prompt.text == "half a sent"
                 assert drafts(again).count("half a sent") == 1
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("line", "kept"),
+    [
+        ("/compare nonsense a long question", None),
+        ("/foobar long words", None),
+        ("/new long words", None),
+        ("/quit long words", None),
+        ("/title long words", None),
+        ("/system long words", None),
+        ("/model claud-opus-5 and words", None),
+        ("/compare low,high [emulator: fault 400] why?", "[emulator: fault 400] why?"),
+    ],
+)
+async def test_words_of_a_command_that_were_not_used_come_back_in_the_next_chat(
+    tmp_path, line, kept
+):
+    with Threads.open(tmp_path / "threads.db") as threads:
+        async with stage(threads=threads) as chat:
+            await chat.say(line)
+            assert (kept or line) in drafts(threads)
+            await chat.press("escape", "escape")
+            chat.app.leave()
+            await chat.quiet()
+    assert await recall_in_the_next_chat(tmp_path, kept or line)

@@ -31,9 +31,16 @@ def test_every_command_is_in_the_help(chat, dial):
 
 
 def test_an_unknown_command_gets_a_suggestion(chat, dial):
-    state, effects = say(chat, dial, "/modle gpt-5")
+    state, asked = say(chat, dial, "/modle gpt-5")
     assert told(state) == "✗ there is no /modle; did you mean /model? /help shows what there is"
-    assert effects == ()
+    assert asked == (effects.SetAside("/modle gpt-5"),)
+
+
+@pytest.mark.parametrize("line", ["/new and more words", "/quit and more words", "/undo words"])
+def test_words_after_a_command_that_takes_none_are_an_error_and_kept(chat, dial, line):
+    state, asked = say(chat, dial, line)
+    assert "takes no words, and nothing was done" in told(state)
+    assert asked == (effects.SetAside(line),)
 
 
 def test_an_unknown_model_gets_a_suggestion_and_nothing_changes(chat, dial):
@@ -165,7 +172,8 @@ def test_a_copy_may_go_on_with_another_model(chat, dial):
     copy = effects.Fork(chat.model, "medium", "gpt-5/low")
     assert say(talked, dial, "/fork gpt-5/low")[1] == (copy,)
     refused, asked = say(talked, dial, "/fork gtp-5/low")
-    assert ("unknown model 'gtp-5'" in told(refused), asked) == (True, ())
+    assert "unknown model 'gtp-5'" in told(refused)
+    assert asked == (effects.SetAside("/fork gtp-5/low"),)
     assert say(chat, dial, "/fork")[1] == ()
 
 
@@ -177,7 +185,7 @@ def test_a_new_thread_is_empty_and_keeps_the_model(chat, dial):
 
 
 def test_a_title_needs_a_thread(chat, dial):
-    assert say(chat, dial, "/title sums")[1] == ()
+    assert say(chat, dial, "/title sums")[1] == (effects.SetAside("/title sums"),)
     named = had(chat, dial).but(thread=SavedThread("k3x9"))
     assert say(named, dial, "/title sums")[1] == (effects.Rename("sums"),)
     assert (
@@ -205,7 +213,10 @@ def test_an_error_names_commands_of_the_chat(chat, dial):
 
 def test_a_system_prompt_is_set_said_and_taken_away(chat, dial):
     state, asked = say(chat, dial, "/system Answer in French.")
-    assert asked == (effects.NoteModel(chat.model, "medium", "Answer in French."),)
+    assert asked == (
+        effects.NoteModel(chat.model, "medium", "Answer in French."),
+        effects.SetAside("/system Answer in French."),  # until a thread has it
+    )
     assert told(say(state, dial, "/system")[0]) == "Answer in French."
     assert say(state, dial, "bonjour")[1][0].system == "Answer in French."
     assert say(state, dial, "/system -")[0].system == ""

@@ -155,7 +155,7 @@ class ChatApp(App[None]):
     def on_mount(self) -> None:
         """Start the frame timer, draw, and run the actions the chat begins with."""
         self._frames = self.set_interval(1 / _FRAMES_A_SECOND, self.frame, pause=True)
-        self.prompt.focus()
+        self.screen.set_focus(self.prompt)
         self._draw()
         self.run_worker(self.tab.session.warm_up, thread=True)
         for action in self._first:
@@ -164,6 +164,12 @@ class ChatApp(App[None]):
         self.set_interval(_TYPED_EVERY, self._drafts.keep)
         self._ending.set_handlers(self.leave)
         self.app_resume_signal.subscribe(self, self._repaint)
+        self.call_after_refresh(self._begin_input)
+
+    def _begin_input(self) -> None:
+        begin: Callable[[], None] | None = getattr(self._driver, "begin_input", None)
+        if begin is not None:
+            begin()
 
     async def on_unmount(self) -> None:
         """Close the connections."""

@@ -4,7 +4,9 @@ import os
 import selectors
 from codecs import getincrementaldecoder
 from collections.abc import Iterable
+from threading import Event
 from time import monotonic
+from typing import Any
 
 from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
@@ -25,6 +27,14 @@ class TolerantDriver(LinuxDriver):
 
     _reader: PasteReader | None = None
 
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._can_begin = Event()
+
+    def begin_input(self) -> None:
+        """Process what is typed from now on, and what was typed before there was a screen."""
+        self._can_begin.set()
+
     @property
     def unfinished_paste(self) -> str:
         """Return what has come of a paste that has not ended."""
@@ -36,9 +46,15 @@ class TolerantDriver(LinuxDriver):
         decode = getincrementaldecoder("utf-8")("replace").decode
         parser = XTermParser(self._debug)
         reader = self._reader = PasteReader()
-        last = monotonic()
         with selectors.SelectSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
+            is_first = not self._can_begin.is_set()
+            early = os.read(self.fileno, _MOST) if is_first and selector.select(0) else b""
+            while not (self._can_begin.wait(_TICK) or self.exit_event.is_set()):
+                pass  # Textual drops keys while it has no screen
+            if early:
+                self._process(reader.feed(decode(_restore_enter(early))), parser)
+            last = monotonic()
             while not self.exit_event.is_set():
                 patience = _PAUSE if reader.needs_pause else _TICK
                 came = os.read(self.fileno, _MOST) if selector.select(patience) else None
@@ -60,3 +76,11 @@ class TolerantDriver(LinuxDriver):
             else:  # never empty, which would be the end for the parser
                 for event in parser.feed(piece.text):
                     self.process_message(event)
+
+
+def _restore_enter(early: bytes) -> bytes:
+    """Return what was typed before the terminal gave single keys: Enter was a line feed there.
+
+    Several lines may be a paste, which the terminal did not mark yet: nothing in it presses Enter.
+    """
+    return early[:-1] + b"\r" if early.find(b"\n") == len(early) - 1 else early

@@ -126,6 +126,7 @@ class Executor:
             effects.ShowWire: self._show_wire,
             effects.RunDoctor: self._run_doctor,
             effects.RestoreInput: self._restore,
+            effects.SetAside: self._set_aside,
             effects.ChangeTheme: self._change_theme,
             effects.Quit: self._quit,
         }
@@ -482,6 +483,9 @@ class Executor:
         elif not self._host.restore_input(effect.words, selected=effect.selected):
             said = "↑ recalls your words: the input line has others"
             self._dispatch(actions.LinesReported((said,)), tab)
+
+    def _set_aside(self, effect: effects.SetAside, _tab: ConversationTab) -> None:
+        self._host.set_aside((effect.words,))
 
     def _change_theme(self, effect: effects.ChangeTheme, tab: ConversationTab) -> None:
         self._host.change_theme(effect.theme)

@@ -81,7 +81,9 @@ class PlainChat:
         tap: AsyncTap | None,
         clock: Callable[[], float],
         write: Callable[[str], None],
+        take_begun_line: Callable[[], str] = str,
     ) -> None:
+        self._take_begun_line = take_begun_line
         state = state.but(paid=session.paid, unpriced=session.why_unpriced)
         self._tabs = Tabs(ConversationTab(state, session))
         self._dial = dial
@@ -235,12 +237,21 @@ class PlainChat:
     def change_theme(self, theme: str) -> None:
         """Do nothing: there are no colours."""
 
-    def leave(self, code: int = 0, *, begun: str = "") -> None:
+    def leave(self, code: int = 0) -> None:
         """Stop what runs, save it and a line that was begun, and leave."""
+        if self._leaving.is_set():
+            return
         self._leaving.set()
-        if begun.strip():
-            self.restore_input(begun, selected=False)
+        self._keep_begun_line()
         self.run_worker(self._leave(code))
+
+    def _keep_begun_line(self) -> bool:
+        begun = self._take_begun_line()
+        if not begun.strip():
+            return False
+        self._write("\n")
+        self.restore_input(begun, selected=False)
+        return True
 
     async def _leave(self, code: int) -> None:
         stopped = await self._executor.stop_all()
@@ -250,14 +261,16 @@ class PlainChat:
             self._code.set_result(code)
 
     def interrupt(self) -> None:
-        """Stop the answer, or leave when pressed twice."""
-        if self._state.comparing is not None:
+        """Stop the answer, or leave when pressed twice; a line that was begun is kept first."""
+        if sys.stdin.isatty() and self._keep_begun_line() and not self._state.active:
+            self._prompt()
+        elif self._state.comparing is not None:
             self.dispatch(actions.ComparisonClosing(keep=False))
         elif self._is_stopped_again():
             self.leave()
         else:
             self.dispatch(actions.TurnInterrupted(hard=True))
-            if self._state.hint:
+            if self._state.hint and not self._leaving.is_set():
                 self._say(self._state.hint)
 
     def _is_stopped_again(self) -> bool:
@@ -415,19 +428,28 @@ def run_plain_chat(
 
     async def talk() -> int:
         lines = TypedLines()
-        chat = PlainChat(state, dial, session, tap=tap, clock=clock, write=_write_out)
         loop = asyncio.get_running_loop()
         reader = LineReader(loop, lines)
-        reader.start()
+        chat = PlainChat(
+            state,
+            dial,
+            session,
+            tap=tap,
+            clock=clock,
+            write=_write_out,
+            take_begun_line=reader.take_begun_line,
+        )
         ending = EndingSignals()
-        ending.set_handlers(lambda code: chat.leave(code, begun=reader.take_begun_line()))
+        ending.set_handlers(chat.leave)
         with suppress(NotImplementedError):
             loop.add_signal_handler(signal.SIGINT, chat.interrupt)
-        try:
-            return await chat.run(first, lines)
-        finally:
-            ending.remove_handlers()
-            await session.aclose()
+        with reader.guard_begun_line():
+            reader.start()
+            try:
+                return await chat.run(first, lines)
+            finally:
+                ending.remove_handlers()
+                await session.aclose()
 
     return asyncio.run(talk())
 

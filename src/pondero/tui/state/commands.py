@@ -62,7 +62,8 @@ def _title(state: ChatState, argument: str, _dial: DialView) -> Transition:
         here = f"this thread is called {state.thread.title!r}; " if state.thread else ""
         return state.tell(f"{here}/title TITLE gives it another"), ()
     if state.thread is None:
-        return state.tell("there is no thread to be named yet; say something first"), ()
+        said = "there is no thread to be named yet; say something first"
+        return state.tell(said), (effects.SetAside(f"/title {argument}"),)
     return state, (effects.Rename(argument),)
 
 
@@ -127,9 +128,10 @@ def _system(state: ChatState, argument: str, _dial: DialView) -> Transition:
     text = "" if argument == "-" else argument
     changed = state.but(system=text)
     said = "✓ The system prompt is set" if text else "✓ There is no system prompt now"
-    return changed.tell(said, tone="good"), (
-        effects.NoteModel(state.model, state.level_text, text),
-    )
+    note = effects.NoteModel(state.model, state.level_text, text)
+    if text and state.thread is None:  # it is on disk once a thread has it
+        return changed.tell(said, tone="good"), (note, effects.SetAside(f"/system {text}"))
+    return changed.tell(said, tone="good"), (note,)
 
 
 def _raw(state: ChatState, _argument: str, _dial: DialView) -> Transition:
@@ -263,14 +265,18 @@ def run(state: ChatState, text: str, dial: DialView) -> Transition:
     """Run a line that begins with a slash."""
     name, _, argument = text[1:].strip().partition(" ")
     command = COMMANDS.get(name.lower())
+    unused = (effects.SetAside(text),) if argument.strip() else ()
     if command is None:
-        return state.tell(_unknown(name), tone="error"), ()
+        return state.tell(_unknown(name), tone="error"), unused
     if state.busy and not command.anytime:
         return state.but(hint=WAIT), (effects.RestoreInput(text, selected=False),)
+    if unused and not command.usage:
+        said = f"✗ /{name} takes no words, and nothing was done; ↑ recalls the line"
+        return state.tell(said, tone="error"), unused
     try:
         return command.run(state, argument.strip(), dial)
     except PonderoError as error:
-        return state.tell(f"✗ {name_chat_commands(str(error))}", tone="error"), ()
+        return state.tell(f"✗ {name_chat_commands(str(error))}", tone="error"), unused
 
 
 def completions(state: ChatState, text: str, dial: DialView) -> tuple[str, ...]:

@@ -214,6 +214,12 @@ class RestoreInput(Effect, frozen=True):
     selected: bool = True
 
 
+class SetAside(Effect, frozen=True):
+    """Keep words that nothing has used; ↑ recalls them, also in the next chat."""
+
+    words: str
+
+
 class ChangeTheme(Effect, frozen=True):
     """Change the colours, and keep the choice in the config."""
 

@@ -6,7 +6,7 @@ from tests.tui.state.steps import say, told
 
 from pondero.store import load_catalog, resolve_auto
 from pondero.thinking import Policy
-from pondero.tui.state import DialView, initial_state, status
+from pondero.tui.state import DialView, effects, initial_state, status
 
 SAID = {
     "claude-sonnet-4-5/med": (
@@ -108,12 +108,11 @@ def test_an_unset_level_says_who_decides(dial):
 
 def test_under_a_strict_policy_what_cannot_be_is_refused_and_nothing_changes():
     strict = DialView(load_catalog(), Policy(unsupported="strict"))
-    state, effects = say(
-        initial_state(strict, "claude-opus-5/low"), strict, "/model gemini-3-pro/off"
-    )
+    line = "/model gemini-3-pro/off"
+    state, asked = say(initial_state(strict, "claude-opus-5/low"), strict, line)
     assert state.model == "anthropic:claude-opus-5"
     assert told(state).startswith("✗ google:gemini-3-pro cannot switch thinking off; its minimum")
-    assert effects == ()
+    assert asked == (effects.SetAside(line),)
 
 
 def test_auto_shows_what_it_became_and_on_what_evidence(config_dir):

@@ -42,12 +42,13 @@ _MIDDLE, _LONG = 4, 5
 def compare_command(state: ChatState, argument: str, dial: DialView) -> Transition:
     """Ask the last question, or the words after the levels, at several levels at once."""
     level_texts, words = _parse_levels(state, argument, dial)
+    unused = (effects.SetAside(f"/compare {argument}"),) if argument else ()
     if not level_texts:
-        return state.tell(*_USE), ()
+        return state.tell(*_USE), unused
     if len(level_texts) > MOST:
         return state.tell(
             f"✗ that are {len(level_texts)}; at most {MOST} at once", tone="error"
-        ), ()
+        ), unused
     return state, (effects.Recall("compare", level_texts, words),)
 
 
@@ -230,7 +231,17 @@ def on_column_ended(state: ChatState, action: actions.ColumnEnded, dial: DialVie
     ended = action.ended
     seconds = None if turn is None else ended.at - turn.began - ended.waited
     over = replace(column, chat=chat, live=False, seconds=seconds, stored=bool(action.ended.stored))
-    return _replace_column(state, action.column, over), ()
+    after = _replace_column(state, action.column, over)
+    return after, _keep_question(after.comparing)
+
+
+def _keep_question(comparing: ComparisonState | None) -> effects.Effects:
+    """Set the question aside if all answers failed: no thread has it."""
+    if comparing is None or comparing.live:
+        return ()
+    if any(column.given or column.stored for column in comparing.columns):
+        return ()
+    return (effects.SetAside(comparing.words),)
 
 
 def on_column_moved(state: ChatState, action: actions.ColumnMoved, _dial: DialView) -> Transition:
