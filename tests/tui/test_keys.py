@@ -409,3 +409,10 @@ async def test_an_offline_chat_says_so_before_the_first_answer():
         assert chat.text.splitlines()[-1].endswith("offline")
     async with stage(paid=True) as chat:
         assert "offline" not in chat.text
+
+
+async def test_a_drawing_that_fails_while_the_chat_ends_does_not_change_its_exit_code():
+    async with stage() as chat:
+        chat.app.exit(return_code=143)
+        chat.app._handle_exception(RuntimeError("the page is gone"))
+        assert chat.app.return_code == 143

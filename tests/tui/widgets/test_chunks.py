@@ -11,7 +11,7 @@ from textual.scrollbar import ScrollTo
 
 from pondero.canon import Message, Text
 from pondero.emulator import Emulator, ScriptedTurn
-from pondero.tui._screen.widgets.answer import AnswerView
+from pondero.tui._screen.widgets.answer import AnswerView, Chunk
 from pondero.tui._screen.widgets.chunks import draw_tables_as_text, split_answer
 from pondero.tui._screen.widgets.visible import make_parser
 from pondero.tui.state import AnswerCell, actions
@@ -175,3 +175,11 @@ async def test_the_scrollbar_goes_where_it_is_dragged_while_parts_are_drawn():
             page.post_message(ScrollTo(y=page.max_scroll_y * share, animate=False))
             await chat.quiet()
             assert page.scroll_y / page.max_scroll_y == pytest.approx(share, abs=0.05)
+
+
+@pytest.mark.anyio
+async def test_a_chunk_whose_page_is_gone_draws_nothing_and_raises_nothing():
+    async with stage():
+        chunk = Chunk("an answer")
+        await chunk.draw()  # as its mounting does, while the chat is being left
+        assert chunk.document is None

@@ -325,6 +325,11 @@ class ChatApp(App[None]):
         """Draw in other colours."""
         self.theme = theme
 
+    def _handle_exception(self, error: Exception) -> None:
+        # After the end has begun all is saved, and what fails is a drawing on a page that is gone.
+        if not self._exit:
+            super()._handle_exception(error)
+
     def _fatal_error(self) -> None:
         """Exit with one sentence: a traceback would show the values of variables, also keys."""
         error = self._exception or sys.exception()

@@ -99,10 +99,14 @@ class Chunk(Vertical):
             drawn.remove()
 
     async def draw(self, drawn: Markdown | None = None) -> None:
-        """Draw the text at once."""
+        """Draw the text at once, unless the page is gone: the chat is being left."""
+        if not self.is_attached:
+            return
         self.document = drawn = drawn or self.document or document()
         drawn.display = False
         await self.mount(drawn)
+        if not drawn.is_attached:
+            return
         self._shown = self.to_draw()
         if self._shown:
             await drawn.append(self._shown)
@@ -160,7 +164,7 @@ class AnswerView(Vertical):
         )
 
     async def _draw(self) -> None:
-        while self._is_due():
+        while self.is_attached and self._is_due():
             began = perf_counter()
             await self._add(escape_controls(self._cell.text), live=self._cell.live)
             if self._cell.live:
