@@ -223,3 +223,15 @@ def test_ctrl_c_keeps_a_line_that_was_begun_and_begins_another(environment, by_k
             "17 * 23 = 391",
         ]
         assert threads.take_drafts(threads.get("last").id).typed == "half a sent"
+
+
+def test_a_line_that_the_terminal_cuts_is_not_sent_but_kept(environment):
+    with running(*PLAIN, environment=environment) as chat:
+        chat.until("\n>")
+        chat.press(f"{'long ' * 1000}\n")
+        chat.until("has cut this line at 4,095 bytes")
+        chat.press("/quit\n")
+        assert chat.ended() == 0
+        assert b"thinking..." not in chat.seen
+    with Threads.open(f"{environment['PONDERO_DATA_DIR']}/threads.db") as threads:
+        assert threads.take_drafts(None).typed == ("long " * 1000)[:4095]

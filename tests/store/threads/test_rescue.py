@@ -27,6 +27,7 @@ def database(tmp_path, monkeypatch):
     for name in ("data", "runtime", "tmp"):
         (tmp_path / name).mkdir()
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "runtime"))
+    monkeypatch.delenv("TMPDIR", raising=False)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
     monkeypatch.setattr(rescue, "_SHARED", ())
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -65,6 +66,18 @@ def test_it_is_in_the_first_folder_that_has_room(database, tmp_path, monkeypatch
     path = RescueFile(database).write(WORK, has_ended=True)
     assert path.parent == [tmp_path / "runtime", tmp_path / "tmp", tmp_path][len(full) - 1]
     assert is_read(database)
+
+
+def test_it_is_never_in_the_working_folder_where_the_next_program_does_not_look(
+    database, tmp_path, monkeypatch
+):
+    (tmp_path / "project").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "project"))  # all others are full
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    folders = rescue.list_folders(database)
+    names = ("data", "runtime", "tmp")
+    assert folders == [*(tmp_path / each for each in names), tmp_path]
 
 
 def test_an_older_one_stays_if_no_folder_takes_the_newer(database, monkeypatch):

@@ -110,14 +110,17 @@ class RescueFile:
 def list_folders(database: Path) -> list[Path]:
     """Return where a rescue file may be."""
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
-    named = (str(database.parent), runtime, _find_temporary(), *_SHARED, str(Path.home()))
+    temporary = (os.environ.get("TMPDIR", ""), _find_temporary())
+    named = (str(database.parent), runtime, *temporary, *_SHARED, str(Path.home()))
     folders = [Path(each) for each in dict.fromkeys(named) if each]
     return [each for each in folders if each.is_dir()]
 
 
 def _find_temporary() -> str:
     try:
-        return gettempdir()
+        found = gettempdir()
+        # Where no other has room it is the working folder: the next chat may begin in another.
+        return "" if Path(found) == Path.cwd() else found
     except OSError:  # it tries to write, and no disk has room
         return ""
 

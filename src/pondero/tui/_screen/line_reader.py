@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from threading import Event, Thread
 
-from .typed_lines import TypedLines
+from .typed_lines import CutLine, TypedLines
 
 _MOST = 65536
+_LONGEST = 4095
+"""Bytes of a line that a terminal of Linux collects; it drops the others until Enter."""
 _PATIENCE = 0.2
 """Seconds for a line that was begun to come from the terminal."""
 
@@ -72,7 +74,8 @@ class LineReader:
                 *whole, self._rest = (self._rest + came).split(b"\n")
                 self._came.set()
                 for line in whole:
-                    self._put(line.decode("utf-8", "replace"))
+                    text = line.decode("utf-8", "replace")
+                    self._put(CutLine(text) if len(line) == _LONGEST and os.isatty(0) else text)
         with suppress(RuntimeError):
             if self._rest:
                 last, self._rest = self._rest, b""

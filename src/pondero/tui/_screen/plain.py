@@ -39,7 +39,7 @@ from .conversation import ConversationTab, Tabs
 from .ending import EndingSignals
 from .executor import Executor
 from .line_reader import LineReader
-from .typed_lines import TypedLines
+from .typed_lines import CutLine, TypedLines
 
 _FRAME = 0.1
 """Seconds between two looks at what has arrived."""
@@ -50,6 +50,7 @@ _TYPED_EVERY = 2.0
 _COMMANDS = (actions.Submitted, actions.ThreadRenamed)
 """What a command does at once; some say so in the hint alone."""
 _YES: dict[str, Word] = {"o": "once", "once": "once", "a": "always", "always": "always"}
+_CUT = "✗ the terminal has cut this line at 4,095 bytes; /attach FILE or @FILE takes a long text"
 _NO = ("", "n", "no", "none")
 
 
@@ -134,7 +135,10 @@ class PlainChat:
             self.leave()
 
     def _take_line(self, line: str) -> None:
-        if not self._is_asking:
+        if isinstance(line, CutLine):
+            self.restore_input(str(line), selected=False)
+            self._say(_CUT)
+        elif not self._is_asking:
             self.dispatch(actions.Submitted(line, self._clock()))
         elif not self._answer(line.strip()):  # typed before the question came
             self._say(f"no answer to this; it is sent afterwards: {line}")

@@ -4,6 +4,12 @@ import asyncio
 from collections import deque
 
 
+class CutLine(str):
+    """A line that the terminal has cut: its end was typed, and never came."""
+
+    __slots__ = ()
+
+
 class TypedLines:
     """A queue of lines, None at their end; what answers no question is held back until later."""
 
@@ -17,7 +23,7 @@ class TypedLines:
     def prompts(self) -> tuple[str, ...]:
         """Return those that are prompts, not commands."""
         lines = (*self._held, *(line for line in self._lines if line is not None))
-        return tuple(line for line in lines if line.strip() and not line.startswith("/"))
+        return tuple(str(line) for line in lines if line.strip() and not line.startswith("/"))
 
     def put(self, line: str | None) -> None:
         """Add a line."""
