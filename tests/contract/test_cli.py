@@ -292,8 +292,8 @@ def test_a_live_service_that_takes_no_key_of_ours_is_a_line_and_where_to_look(ca
     assert KEY not in said
     assert "Traceback" not in said
     first, second = said.splitlines()
-    assert first == "pondero: The key is not valid."
-    assert "look at ANTHROPIC_API_KEY" in second
+    assert first.startswith("pondero: Anthropic rejected the request (401): The key is not valid.")
+    assert "check ANTHROPIC_API_KEY" in second
 
 
 # -- bad input --------------------------------------------------------------------------------
