@@ -291,7 +291,7 @@ def test_check_without_a_file_lists_the_providers(call, served, monkeypatch):
 
     assert code == 0
     assert any(line.split()[0] == "google" and "such as" in line for line in out.splitlines())
-    assert "  ollama                  as ollama:NAME, where it runs" in out.splitlines()
+    assert "  ollama                  as ollama:NAME, if that server is running" in out.splitlines()
 
 
 @pytest.mark.parametrize("library", ["uvicorn", "aiohttp"])
