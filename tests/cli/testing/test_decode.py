@@ -50,7 +50,7 @@ def test_it_reads_standard_input(capsys, monkeypatch):
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
-    [(["no-such-file"], "No such file"), (["--dialect", "klingon", "-"], "unknown dialect"), ([], "Missing")],
+    [(["no-such-file"], "No such file"), (["--dialect", "klingon", "-"], "unknown dialect"), ([], "missing argument")],
 )  # fmt: skip
 def test_bad_input_is_one_clear_line(arguments, says, capsys, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"{}")))

@@ -200,7 +200,7 @@ def test_an_error_is_in_the_json_too(tmp_path, capsys):
 
 def test_no_file_at_all_is_wrong_usage(capsys):
     assert run(["guard"]) == 2
-    assert "Missing argument" in capsys.readouterr().err
+    assert "missing argument" in capsys.readouterr().err
 
 
 def test_a_key_in_the_place_of_a_file_is_not_printed(call):
