@@ -172,4 +172,4 @@ def _describe_refused(note: Adjustment) -> str:
     if note.code != "cannot_disable":
         return f"cannot do exactly this: {note.why} ({note.code})"
     least = f"{note.got:,} tokens" if isinstance(note.got, int) else note.got
-    return f"cannot switch thinking off; its minimum is {least}"
+    return f"cannot switch thinking off; its minimum is {least} ({note.code})"

@@ -101,5 +101,5 @@ def test_a_mistake_is_told_with_its_line_and_a_cure(tmp_path, before, after, lin
 
 def test_workers_that_do_not_share_a_state_cannot_keep_an_accounts_limit(tmp_path):
     config = read(tmp_path, "[server]\nworkers = 2\n\n" + GOOD)
-    with pytest.raises(BadConfig, match=r"gateway.toml:10: .*bounds 'openai-eu'"):
+    with pytest.raises(BadConfig, match=r"gateway.toml:10: .*'openai-eu' separately"):
         check_sharing(config)
