@@ -213,7 +213,7 @@ def test_a_page_of_html_is_an_error_of_its_status():
     "data", [b"", b"hello", b"<html>", b'{"a": 1}', b"\xff\xfe", b'{"a":"\xff"}']
 )
 def test_what_nobody_recognises_is_a_clear_error(data):
-    with pytest.raises(BadParameter, match="was not recognised; name it .*anthropic"):
+    with pytest.raises(BadParameter, match=r"was not recognised; name it .*anthropic"):
         pondero.decode(data)
 
 

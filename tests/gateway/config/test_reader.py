@@ -343,7 +343,9 @@ def test_others_are_let_in_only_with_keys():
 def test_several_workers_share_what_they_count(read):
     bounded = '[server]\nworkers = 2\n[[route]]\nmatch = "opus"\nto = "anthropic:claude-opus-5"\n'
     check_sharing(read(bounded))
-    with pytest.raises(BadConfig, match="2 workers would count the limit of route 'opus' separately"):
+    with pytest.raises(
+        BadConfig, match="2 workers would count the limit of route 'opus' separately"
+    ):
         check_sharing(read(f"{bounded}limit = {{ requests = 3 }}\n"))
     shared = bounded.replace("[[route]]", 'state = "redis://host:6379/0"\n[[route]]')
     check_sharing(read(f"{shared}limit = {{ requests = 3 }}\n"))
