@@ -77,19 +77,20 @@ def make_draft(
     options: Options,
 ) -> Draft:
     """Prepare the requests of a batch without sending them; raises UsageError."""
+    check_batch_fields(options, kind="option")
     defaults = (model, thinking, options)
     return split_into_chunks(
         [_make_request(prepare, number, each, defaults) for number, each in enumerate(asks)]
     )
 
 
-def check_batch_fields(given: AskLike) -> None:
-    """Raise BadParameter for a request with a field that a batch does not have."""
+def check_batch_fields(given: AskLike | Options, *, kind: str = "field") -> None:
+    """Raise BadParameter for a field that a batch does not have; a call has options instead."""
     for name in () if isinstance(given, str) else given:
         if name in _UNFIT:
             raise BadParameter(f"a batch has no option {name!r}; remove it")
         if name not in OPTION_NAMES and name not in _OWN:
-            raise BadParameter(explain_unknown(name, _FIELDS, kind="field"))
+            raise BadParameter(explain_unknown(name, _FIELDS, kind=kind))
 
 
 def _make_request(

@@ -65,7 +65,8 @@ FURTHER = {
 @pytest.mark.parametrize("taker", TAKERS)
 @pytest.mark.parametrize(("name", "advice"), OTHERS.items())
 def test_every_call_names_the_option_that_was_meant(taker, name, advice, client, data_dir):
-    with pytest.raises(BadParameter, match=re.escape(f"unknown option {name!r}; {advice}")):
+    kind = "field" if taker == "batch request" else "option"
+    with pytest.raises(BadParameter, match=re.escape(f"unknown {kind} {name!r}; {advice}")):
         TAKERS[taker](client, {name: "x"})
 
 
@@ -92,7 +93,7 @@ def test_a_sweep_compares_levels(data_dir):
 )
 def test_the_command_line_names_what_to_write(typed, advice, capsys):
     assert run(typed) == 2
-    assert capsys.readouterr().err.endswith(f"; {advice}\n")
+    assert capsys.readouterr().err.endswith(f"; {advice}; see 'pondero {typed[0]} --help'\n")
 
 
 def test_the_table_names_options_that_exist():

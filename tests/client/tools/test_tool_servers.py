@@ -261,7 +261,9 @@ def test_no_process_is_left_behind_after_the_program_ended_or_ctrl_c(interrupted
             assert run.stdout.readline() == "sleep\n"
             if interrupted:
                 run.send_signal(signal.SIGINT)
-            out, err = run.communicate(timeout=60)
+            # Not communicate(): it misses what readline() has read ahead.
+            out, err = run.stdout.read(), run.stderr.read()
+            run.wait(60)
         finally:
             run.kill()
     assert (run.returncode != 0) is interrupted, err
