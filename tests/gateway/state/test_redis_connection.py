@@ -83,6 +83,32 @@ def test_a_redis_that_hangs_is_given_up_and_all_who_wait_are_told(redis):
     asyncio.run(run())
 
 
+def test_a_link_that_was_closed_opens_nothing_again(redis):
+    async def run() -> None:
+        async with redis_proxy(redis.port) as proxy:
+            link = RedisLink(proxy.url)
+            await link.send("PING")
+            await link.aclose()
+            trips = len(proxy.trips)
+            link.post("SET", "a", 1)
+            with pytest.raises(SharedStateLost):
+                await link.send("GET", "a")
+            await asyncio.sleep(0.05)
+            assert len(proxy.trips) == trips
+
+    asyncio.run(run())
+
+
+def test_a_link_that_is_lost_while_it_closes_does_not_try_again():
+    async def run() -> None:
+        link = RedisLink("redis://127.0.0.1:1/0")  # where nothing listens
+        link.post("SET", "a", 1)
+        await link.aclose()
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    asyncio.run(run())
+
+
 def test_a_script_that_redis_forgot_is_sent_whole(redis):
     async def run() -> None:
         async with _link(redis.url) as link:

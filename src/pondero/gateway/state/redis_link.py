@@ -96,6 +96,7 @@ class RedisLink:
         self._url = url
         self._clock = clock
         self._is_lost = False
+        self._is_closed = False
         self._returning: asyncio.Task[Any] | None = None
         self._adopting = asyncio.Lock()
         self.epoch: str = ""
@@ -204,6 +205,8 @@ class RedisLink:
         return None
 
     def _may_send(self) -> bool:
+        if self._is_closed:
+            return False
         return not self._is_lost or _find_task() is self._returning
 
     def _report(self, error: Exception) -> SharedStateLost:
@@ -243,7 +246,7 @@ class RedisLink:
             self._is_lost = True
             kind = error.code if isinstance(error, ReplyError) else type(error).__name__
             LOG.error("the shared state at %s is gone: %s", self._where, kind)
-        if self._returning is None or self._returning.done():
+        if not self._is_closed and (self._returning is None or self._returning.done()):
             self._returning = asyncio.ensure_future(self._await_return())
 
     async def _await_return(self) -> None:
@@ -281,7 +284,8 @@ class RedisLink:
                 await task
 
     async def aclose(self) -> None:
-        """Close the connection; a Redis that hangs is not waited for."""
+        """Close the connection for good; a Redis that hangs is not waited for."""
+        self._is_closed = True  # a late command, or a failure while closing, opens no other
         await self._stop_returning()
         if "_connection" in self.__dict__:
             await self._connection.aclose()
