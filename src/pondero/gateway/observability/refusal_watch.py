@@ -11,7 +11,7 @@ from .ledger_database import LedgerDatabase
 from .receipt import Receipt
 
 _STATUS = 429
-_LATE = 10  # minutes: the rows of other processes may come later than their time
+_LATE = 10  # minutes: rows of other processes are written later than their time
 _DAY = 1_440  # minutes
 _MINUTE = 60_000  # milliseconds
 _PERIODS = ("hour", "day", "week", "month")
