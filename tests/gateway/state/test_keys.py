@@ -27,8 +27,8 @@ from pondero.gateway.config.secrets import find_holder, hash_key
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
 from pondero.gateway.state.keys import (
+    EditConflict,
     FileKeys,
-    KeyChanged,
     KeyRing,
     KeyStore,
     KeysUnreadable,
@@ -177,7 +177,7 @@ def test_a_change_that_is_overtaken_is_rejected_if_it_names_a_revision(open_stor
             (seen,) = await ring.all()
 
             late = KeyRing(tuple, Overtaken(other, lambda: ring.change("ci", {"models": ["opus"]})))
-            with pytest.raises(KeyChanged, match="'ci' was changed meanwhile"):
+            with pytest.raises(EditConflict, match="'ci' was changed meanwhile"):
                 await late.change("ci", {"models": ["gpt-*"]}, revision=find_revision(seen))
 
             (key,) = await ring.all()

@@ -122,7 +122,7 @@ class NamedKey(Struct, frozen=True):
     name: str
 
 
-class ChangedKey(Struct, frozen=True):
+class KeyRevision(Struct, frozen=True):
     """The key that was changed, and its revision now."""
 
     name: str
@@ -234,7 +234,7 @@ async def change_key(gateway: GatewayContext, call: AdminCall) -> ActionResult:
     else:
         edit = await gateway.keys.change(call.name, rules, revision=revision)
     return ActionResult(
-        answer=ChangedKey(call.name, edit.revision),
+        answer=KeyRevision(call.name, edit.revision),
         action=action,
         subject=call.name,
         before=describe_key(edit.before),

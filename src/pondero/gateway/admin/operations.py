@@ -22,10 +22,10 @@ from .alerts import Alert, find_alerts
 from .audit_views import list_audit, stream_audit_csv
 from .dial_views import ServedNames, list_models, show_plan
 from .key_views import (
-    ChangedKey,
     CreatedKey,
     GroupList,
     KeyList,
+    KeyRevision,
     KeySettings,
     NamedKey,
     NewKey,
@@ -204,7 +204,7 @@ OPERATIONS: tuple[Operation, ...] = (
         id="changeKey",
         summary="Change settings of a key, or block it at once",
         handler=change_key,
-        answer=ChangedKey,
+        answer=KeyRevision,
         name=_KEY,
         body=KeySettings,
         errors=(404, 409),

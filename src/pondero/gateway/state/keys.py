@@ -62,7 +62,7 @@ class KeyConflict(BadParameter):
     """The name is taken, or the key is in gateway.toml and changed only there."""
 
 
-class KeyChanged(KeyConflict):
+class EditConflict(KeyConflict):
     """The key is not any more as it was when it was read."""
 
     def __init__(self, name: str) -> None:
@@ -85,7 +85,7 @@ class KeyStore(Protocol):
     async def put(self, key: GatewayKey, *, before: GatewayKey | None = None) -> None:
         """Store a key, in place of one with the same name.
 
-        ``before``: the key that it replaces; raises KeyChanged if another is stored.
+        ``before``: the key that it replaces; raises EditConflict if another is stored.
         """
         ...
 
@@ -105,9 +105,9 @@ class LocalKeys:
         return self._rows
 
     async def put(self, key: GatewayKey, *, before: GatewayKey | None = None) -> None:
-        """Store a key; raises KeyChanged."""
+        """Store a key; raises EditConflict."""
         if before is not None and self._rows.get(key.name) != before:
-            raise KeyChanged(key.name)
+            raise EditConflict(key.name)
         self._rows = {**self._rows, key.name: key}
 
     async def remove(self, name: str) -> None:
@@ -196,7 +196,7 @@ class FileKeys:
             raise OSError(message)
 
     async def put(self, key: GatewayKey, *, before: GatewayKey | None = None) -> None:
-        """Store a key; raises KeyChanged."""
+        """Store a key; raises EditConflict."""
         if not self._exists():
             self._create()
         marked = self._marker.exists()
@@ -265,10 +265,10 @@ class FileKeys:
 
 
 def _check_stored(connection: Connection, key: GatewayKey) -> None:
-    """Raise KeyChanged unless this key is stored."""
+    """Raise EditConflict unless this key is stored."""
     found = connection.execute("SELECT key FROM keys WHERE name = ?", (key.name,))
     if [load_key(row) for (row,) in found] != [key]:
-        raise KeyChanged(key.name)
+        raise EditConflict(key.name)
 
 
 def dump_key(key: GatewayKey) -> str:
@@ -357,7 +357,7 @@ class KeyRing:
         """Set settings of a key, None for the default; raises BadParameter for one of the file.
 
         A change has the form of ``[[key]]``: what it does not name stays. ``revision``: that of
-        the key that was seen; raises KeyChanged if it has another.
+        the key that was seen; raises EditConflict if it has another.
         """
 
         def apply(key: GatewayKey) -> GatewayKey:
@@ -376,7 +376,7 @@ class KeyRing:
     async def block(
         self, name: str, *, blocked: bool = True, revision: str | None = None
     ) -> KeyEdit:
-        """Block or unblock a key; raises BadParameter, and KeyChanged as ``change`` does."""
+        """Block or unblock a key; raises BadParameter, and EditConflict as ``change`` does."""
 
         def apply(key: GatewayKey) -> GatewayKey:
             configured_key = self._find_configured(name)
@@ -394,7 +394,7 @@ class KeyRing:
         for tries in range(1, _TRIES + 1):
             key = await self._find_key(name)
             if revision is not None and find_revision(key) != revision:
-                raise KeyChanged(name)
+                raise EditConflict(name)
             after = apply(key)
             try:
                 if self._find_configured(name) is None:
@@ -403,12 +403,12 @@ class KeyRing:
                     await self._store.put(after)
                 else:
                     await self._store.remove(name)
-            except KeyChanged:
+            except EditConflict:
                 if revision is not None or tries == _TRIES:
                     raise
             else:
                 return KeyEdit(key, after)
-        raise KeyChanged(name)
+        raise EditConflict(name)
 
     async def remove(self, name: str) -> KeyEdit:
         """Delete a key; raises BadParameter for one of the file."""
