@@ -58,6 +58,7 @@ def test_two_who_edit_one_setting_are_told_and_can_apply_their_edit_again(browse
             save(page)
 
             expect(page.locator("#make-changed")).to_be_focused()
+            expect(page.get_by_role("button", name="Save")).to_be_in_viewport()
             expect(page.locator("#make-changes li")).to_have_text(
                 [
                     "Allowed models: gpt-*, before all",

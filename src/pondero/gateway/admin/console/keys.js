@@ -167,6 +167,7 @@ function showChanges(changes) {
   document.getElementById("make-changes").replaceChildren(...changes.map(({ label, before, now, mine }) => el("li", {},
     el("b", {}, label), `: ${now}, before ${before}`, mine === null ? null : el("span", {}, `; you entered ${mine}`))));
   changed.hidden = false;
+  document.getElementById("make-submit").scrollIntoView({ block: "nearest" });
   changed.focus();
   return false;
 }
