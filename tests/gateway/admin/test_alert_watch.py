@@ -22,7 +22,7 @@ from pondero.emulator import Emulator
 from pondero.errors import BadConfig, MissingKey
 from pondero.gateway.admin import alert_watch
 from pondero.gateway.admin.alert_watch import AlertWatch
-from pondero.gateway.admin.alerts import find_alerts, find_own_alerts, find_spent
+from pondero.gateway.admin.alerts import Alert, find_alerts, find_own_alerts, find_spent
 from pondero.gateway.config.model import (
     ALERT_KINDS,
     AlertsConfig,
@@ -37,9 +37,12 @@ from pondero.gateway.config.reader import load
 from pondero.gateway.config.secrets import hash_key, read_webhook_secret
 from pondero.gateway.observability.dial_watch import ALARMS, Alarm
 from pondero.gateway.observability.error_watch import ENOUGH, RECENT, ErrorWatch
+from pondero.gateway.observability.ledger import Ledger
+from pondero.gateway.observability.ledger_database import SqliteDatabase
 from pondero.gateway.observability.observers import Observers
 from pondero.gateway.observability.receipt import Receipt
 from pondero.gateway.observability.webhook import Webhook
+from pondero.gateway.quotas.counts_from_ledger import restore_counts, restore_refusals
 from pondero.gateway.quotas.quota import Holder, QuotaUse, find_quotas
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
@@ -61,9 +64,14 @@ SECRET = "whsec_" + b64encode(b"k" * 32).decode()
 class Watched:
     """A gateway whose alerts are collected; its clock stands still until it is moved."""
 
-    def __init__(self, config: GatewayConfig = CONFIG) -> None:
-        shared = make_shared_state(config.server)
-        self.gateway = GatewayContext(config, Emulator(any_model=True), shared=shared)
+    def __init__(self, config: GatewayConfig = CONFIG, ledger: Ledger | None = None) -> None:
+        self.gateway = GatewayContext(
+            config,
+            Emulator(any_model=True),
+            shared=make_shared_state(config.server),
+            observers=[] if ledger is None else [ledger.note],
+            ledger=None if ledger is None else ledger.database,
+        )
         self.sent: list[Alarm] = []
         self.ledger_away = False
         self.watch = AlertWatch(
@@ -113,19 +121,23 @@ def test_a_budget_is_an_alert_at_its_share_and_when_it_is_used_up(holder, name):
     asyncio.run(check())
 
 
+SMALL = replace(CONFIG, keys=(replace(KEY, budget=replace(DAY, tokens=5_000)),))
+
+
+async def fill(gateway: GatewayContext) -> None:
+    """Ask until the budget of the key has no room for a request."""
+    body = {"model": "opus", "max_tokens": 2_000, "messages": [{"role": "user", "content": "x"}]}
+    headers = {"x-api-key": "ci", "content-type": "application/json"}
+    http = HttpRequest("POST", "http://g/v1/messages", headers, json.dumps(body).encode())
+    app = App(gateway)
+    while (await came(app, http)).status == 200:
+        pass
+
+
 def test_a_budget_that_refuses_a_request_is_used_up_though_a_rest_is_left():
     async def check() -> None:
-        watched = Watched(replace(CONFIG, keys=(replace(KEY, budget=replace(DAY, tokens=5_000)),)))
-        body = {
-            "model": "opus",
-            "max_tokens": 2_000,
-            "messages": [{"role": "user", "content": "x"}],
-        }
-        headers = {"x-api-key": "ci", "content-type": "application/json"}
-        http = HttpRequest("POST", "http://g/v1/messages", headers, json.dumps(body).encode())
-        app = App(watched.gateway)
-        while (await came(app, http)).status == 200:
-            pass
+        watched = Watched(SMALL)
+        await fill(watched.gateway)
         kinds = {each[0] for each in await watched.look()}
         (spent,) = (
             each for each in await find_spent(watched.gateway) if each.kind == "budget_used_up"
@@ -136,6 +148,54 @@ def test_a_budget_that_refuses_a_request_is_used_up_though_a_rest_is_left():
         assert "budget_used_up" in kinds
 
     asyncio.run(check())
+
+
+def test_a_budget_that_refused_a_request_is_used_up_after_a_restart_too(tmp_path):
+    async def serve(config: GatewayConfig, *, fills: bool) -> tuple[list[Alert], list[str]]:
+        ledger = Ledger(SqliteDatabase(tmp_path / "gateway.db"), tmp_path / "aside")
+        watched = Watched(config, ledger)
+        await restore_counts(watched.gateway, ledger)
+        await restore_refusals(watched.gateway, ledger)
+        if fills:
+            await fill(watched.gateway)
+        sent = [kind for kind, _, name in await watched.look() if name == "ci"]
+        alerts = [each for each in await find_alerts(watched.gateway) if each.key == "ci"]
+        ledger.close()
+        return alerts, sent
+
+    before = asyncio.run(serve(SMALL, fills=True))
+    assert [each.kind for each in before[0]] == ["budget_used_up"]
+    assert "budget_used_up" in before[1]
+    assert asyncio.run(serve(SMALL, fills=False)) == before
+
+    more = replace(CONFIG, keys=(replace(KEY, budget=replace(DAY, tokens=50_000)),))
+    assert asyncio.run(serve(more, fills=False)) == ([], [])  # none was rejected by this one
+
+
+def test_the_console_knows_the_budgets_that_refused_requests_of_other_processes(tmp_path):
+    async def check() -> None:
+        database = SqliteDatabase(tmp_path / "gateway.db")
+        ledger = Ledger(database, tmp_path / "aside")
+        one, other = Watched(SMALL, ledger), GatewayContext(SMALL, Emulator(), ledger=database)
+        assert await find_alerts(other) == []
+        await fill(one.gateway)
+        ledger.close()
+
+        other.ledger = SqliteDatabase(tmp_path / "gateway.db")
+        found = await find_alerts(other)
+        assert [(each.kind, each.key) for each in found] == [("budget_used_up", "ci")]
+        other.ledger.close()
+
+    asyncio.run(check())
+
+
+def test_a_budget_that_refused_a_request_begins_again_with_its_period():
+    watched = Watched(SMALL)
+    asyncio.run(fill(watched.gateway))
+    begun = watched.gateway.now()
+    watched.gateway.now = lambda: begun + 86_400
+
+    assert [kind for kind, *_ in asyncio.run(watched.look())] == ["budget_nearly_used"]
 
 
 def test_a_breaker_is_an_alert_from_opening_to_closing():

@@ -270,6 +270,8 @@ def test_a_made_key_can_be_changed_and_keeps_its_text():
         {"budget": {}},
         {"colour": "red"},
         {"admin": "yes"},
+        {"admin": True, "revision": 7},
+        {"revision": "0"},
     ],
 )
 def test_a_wrong_change_of_a_key_changes_nothing(change):
@@ -282,6 +284,36 @@ def test_a_wrong_change_of_a_key_changes_nothing(change):
     assert answer.status == 400
     assert json.loads(answer.body)["error"]["message"]
     assert listed(gate) == before
+
+
+def test_a_change_of_a_key_that_was_changed_meanwhile_is_rejected():
+    gate, place = gate_of(), "/admin/keys/ci"
+    said(gate, "POST", "/admin/keys", {"name": "ci", "budget": {"cost": 5}})
+    seen = listed(gate)["revision"]
+
+    first = said(gate, "PATCH", place, {"budget": {"cost": 10}, "revision": seen})
+    late = said(gate, "PATCH", place, {"budget": {"tokens": 9}, "revision": seen})
+
+    assert (first.status, late.status) == (200, 409)
+    assert "'ci' was changed meanwhile" in json.loads(late.body)["error"]["message"]
+    after = listed(gate)
+    assert (after["budget"]["cost"], after["budget"]["tokens"]) == (10, None)
+    assert after["revision"] == json.loads(first.body)["revision"] != seen
+
+    again = {"budget": {"tokens": 9}, "revision": after["revision"]}
+    assert said(gate, "PATCH", place, again).status == 200
+    assert listed(gate)["budget"]["tokens"] == 9
+
+
+def test_a_revision_is_needed_for_no_change_and_holds_for_a_block_too():
+    gate, place = gate_of(keys=(GatewayKey("ci", hash_key(PLAIN)),)), "/admin/keys/ci"
+    seen = listed(gate)["revision"]
+
+    assert said(gate, "PATCH", place, {"blocked": True}).status == 200
+    assert said(gate, "PATCH", place, {"blocked": False, "revision": seen}).status == 409
+    assert listed(gate)["blocked"]
+    assert said(gate, "PATCH", place, {"blocked": False, "revision": None}).status == 200
+    assert listed(gate)["revision"] == seen
 
 
 def test_a_key_of_the_file_can_be_blocked_here_and_not_changed():

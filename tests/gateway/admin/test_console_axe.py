@@ -25,6 +25,7 @@ READY = {
     "dial": "#verdict dt",
     "audit": "#entries li",
 }
+LONG = "a-name-that-is-as-long-as-names-can-be-" * 3
 GROUPS = (GatewayGroup("research", budget=SpendBudget(cost=9)),)
 KEYS = (GatewayKey("ci", hash_key("ci"), budget=SpendBudget(cost=3), group="research"),)
 
@@ -40,6 +41,19 @@ def changed(where: str) -> Iterator[None]:
 def find_problems(page: Page) -> list[tuple[str, str]]:
     found = axe.Axe().run(page).response["violations"]
     return [(each["id"], node["html"]) for each in found for node in each["nodes"]]
+
+
+def show_change(page: Page, where: str) -> None:
+    """Edit a key that someone else changes meanwhile."""
+    httpx2.post(f"{where}/admin/keys", json={"name": "web"})
+    page.reload()
+    key = page.locator("[data-key=web]")
+    key.get_by_role("button", name="Edit").click()
+    theirs = {"models": [LONG, "gpt-*"], "budget": {"cost": 9}, "metrics": True}
+    httpx2.patch(f"{where}/admin/keys/web", json=theirs)
+    page.locator("#make [name=models]").fill("claude-*")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("#make-changed")).to_be_focused()
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -64,6 +78,11 @@ def test_axe_finds_nothing(browser, tmp_path, name, dark, width):
             page.locator("#entries summary").first.click()
             expect(page.locator("#entries .changes")).to_be_visible()
             problems += find_problems(page)
+        if name == "keys":
+            show_change(page, where)
+            problems += find_problems(page)
+            for box in page.locator("#make-changed, #make-changes li").all():
+                assert box.evaluate("(each) => each.scrollWidth <= each.clientWidth")
         if name == "requests":
             expect(page.locator("#alerts")).to_be_visible()
             page.locator("#rows tr").first.click()

@@ -715,6 +715,8 @@ def test_back_closes_a_request_and_undoes_a_filter(browser, tmp_path):
         expect(filters(page, "key")).to_have_value("maria")
         page.go_back()
         expect(filters(page, "key")).to_have_value("")
+        expect(page.locator("#place")).to_have_text("51–60, the oldest")
+        page.go_back()
         expect(rows(page)).to_have_count(50)
         expect(page.locator("#page-requests")).to_be_visible()
 
@@ -739,6 +741,73 @@ def test_a_reload_keeps_the_open_request_and_the_time_span(browser, tmp_path):
         expect(page.locator("#detail-older")).to_be_disabled()  # it is not on this page
         page.locator("#detail-close").click()
         expect(page).to_have_url(re.compile("#requests$"))
+
+
+def test_a_reload_keeps_the_page_of_the_history_and_the_open_request(browser, tmp_path):
+    every = [each.id for each in crowd(170, until=time())][::-1]
+    with (
+        gateway(tmp_path, count=170) as where,
+        shown(browser, where, "requests?search=-") as page,
+    ):
+        expect(rows(page)).to_have_count(50)
+        for place in ("51–100", "101–150"):
+            page.locator("#older").click()
+            expect(page.locator("#place")).to_have_text(place)
+        expect(page).to_have_url(re.compile("search=-&page=3&before="))
+        page.locator(f"[data-id='{every[149]}']").click()
+        expect(page.locator("#detail")).to_contain_text(every[149])
+        page.reload()
+        expect(page.locator("#detail")).to_contain_text(every[149])
+        expect(page.locator("#place")).to_have_text("101–150")
+        page.locator("#detail-older").click()  # which is on the next page
+        expect(page.locator("#detail")).to_contain_text(every[150])
+        page.reload()
+        expect(page.locator("#detail")).to_contain_text(every[150])
+        page.keyboard.press("Escape")
+        expect(page.locator("#place")).to_have_text("151–170, the oldest")
+        expect(page.locator(f"[data-id='{every[150]}']")).to_be_focused()
+        for place in ("101–150", "51–100", "1–50"):
+            page.locator("#newer").click()
+            expect(page.locator("#place")).to_have_text(place)
+        expect(page).to_have_url(re.compile("search=-$"))
+
+
+def test_back_and_a_filter_leave_a_page_of_the_history(browser, tmp_path):
+    with gateway(tmp_path, count=120) as where, shown(browser, where) as page:
+        for place in ("51–100", "101–120, the oldest"):
+            page.locator("#older").click()
+            expect(page.locator("#place")).to_have_text(place)
+        page.go_back()
+        expect(page.locator("#place")).to_have_text("51–100")
+        page.go_forward()
+        expect(page.locator("#place")).to_have_text("101–120, the oldest")
+        page.go_back()
+        page.go_back()
+        expect(page.locator("#place")).to_have_text("1–50")
+        page.go_forward()
+        expect(page.locator("#place")).to_have_text("51–100")
+        filters(page, "key").select_option("maria")
+        expect(page).to_have_url(re.compile("#requests[?]key=maria$"))
+        expect(page.locator("#newer")).to_be_disabled()
+
+
+def test_a_link_leads_to_a_page_of_the_history(browser, tmp_path):
+    every = [each.id for each in crowd(120, until=time())][::-1]
+    with gateway(tmp_path, count=120) as where:
+        with shown(browser, where) as page:
+            for place in ("51–100", "101–120, the oldest"):
+                page.locator("#older").click()
+                expect(page.locator("#place")).to_have_text(place)
+            link = page.url.partition("#")[2]
+        with shown(browser, where, link) as page:
+            expect(page.locator("#place")).to_have_text("101–120, the oldest")
+            assert rows(page).first.get_attribute("data-id") == every[100]
+            page.locator("#newer").click()  # only the tab of the link knew where page 2 begins
+            expect(page.locator("#place")).to_have_text("1–50")
+            expect(page).to_have_url(re.compile("#requests$"))
+        for wrong in ("page=2", "page=2&before=x", "page=0&before=1_a", "page=1e9&before=1_a"):
+            with shown(browser, where, f"requests?{wrong}") as page:
+                expect(page.locator("#place")).to_have_text("1–50")
 
 
 def test_without_a_ledger_the_page_has_no_empty_boxes(browser):

@@ -171,5 +171,5 @@ def test_every_setting_of_a_key_is_in_the_document(gateway):
 
     settings = {*GatewayKey.__struct_fields__} - {"hash"}
     assert schemas["NewKey"]["properties"].keys() == settings
-    assert schemas["KeySettings"]["properties"].keys() == settings - {"name"}
+    assert schemas["KeySettings"]["properties"].keys() == settings - {"name"} | {"revision"}
     assert schemas["KeyView"]["properties"].keys() >= settings

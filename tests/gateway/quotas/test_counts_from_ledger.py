@@ -31,9 +31,12 @@ from pondero.gateway.config.secrets import hash_key
 from pondero.gateway.observability.ledger import Ledger
 from pondero.gateway.observability.ledger_database import PostgresDatabase, SqliteDatabase
 from pondero.gateway.observability.receipt import Receipt, make_id
+from pondero.gateway.observability.refusal_watch import RefusalWatch
 from pondero.gateway.quotas import counts_from_ledger
+from pondero.gateway.quotas.admission import make_quota_error
 from pondero.gateway.quotas.counts_from_ledger import EarlierRows, restore_counts
-from pondero.gateway.quotas.quota import BILLION, find_quotas
+from pondero.gateway.quotas.quota import BILLION, Quota, find_quotas
+from pondero.gateway.quotas.usage_counter import QuotaShortfall
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
 
@@ -107,6 +110,31 @@ def test_a_new_process_continues_where_the_last_one_ended(database, tmp_path):
 
 def at(text: str) -> float:
     return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
+
+
+def test_rows_say_which_budgets_had_no_room_in_the_windows_that_are_open(database, tmp_path):
+    now = at("2026-11-18T10:30")
+    hour, day = (Quota("key ci", "tokens", 5, per, rolling=False) for per in ("hour", "day"))
+    month = Quota("group team", "money", 5 * BILLION, "month", rolling=False)
+    ledger = Ledger(database, tmp_path / "aside")
+    for quota, when, facts in (
+        (hour, "2026-11-18T09:59:59", {}),
+        (day, "2026-11-18T00:00", {}),
+        (month, "2026-11-01T00:00", {"offline": True}),
+        (month, "2026-11-02T00:00", {"end": "failed"}),
+    ):
+        full = QuotaShortfall(quota, 4, 2, 60.0)
+        reason = str(make_quota_error(full, at(when)))
+        row = {"id": make_id(at(when)), "at": at(when), "key": "ci", "front": "anthropic"}
+        rejected = {"status": 429, "end": "refused", "reason": reason}
+        ledger.note(Receipt(**{**row, **rejected, **facts}))
+    ledger.close()
+
+    for offline, full_budgets in ((False, [day]), (True, [month])):
+        watch = RefusalWatch()
+        watch.read(database, now, offline=offline)
+        found = [each for each in (hour, day, month) if watch.has_refused(each, now)]
+        assert found == full_budgets
 
 
 def test_rows_count_in_the_windows_that_are_open(database, tmp_path):
@@ -222,4 +250,6 @@ def test_a_spent_budget_is_spent_after_the_process_ended_in_any_way(tmp_path, nu
         process.send_signal(number)
         process.wait(timeout=60)
     with running(tmp_path) as (client, _):
+        alerts = client.get("/admin/alerts").json()["alerts"]
+        assert "budget_used_up" in {each["kind"] for each in alerts}
         assert ask(client) == 429

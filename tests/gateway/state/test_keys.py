@@ -5,7 +5,8 @@ import json
 import os
 import sqlite3
 import time
-from contextlib import closing
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from pathlib import Path
 
 import pytest
@@ -25,8 +26,18 @@ from pondero.gateway.config.model import (
 from pondero.gateway.config.secrets import find_holder, hash_key
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
-from pondero.gateway.state.keys import FileKeys, KeyRing, KeysUnreadable, LocalKeys, load_key
-from pondero.gateway.state.redis_link import SharedStateLost
+from pondero.gateway.state.keys import (
+    EditConflict,
+    FileKeys,
+    KeyRing,
+    KeyStore,
+    KeysUnreadable,
+    LocalKeys,
+    find_revision,
+    load_key,
+)
+from pondero.gateway.state.redis import RedisKeys
+from pondero.gateway.state.redis_link import RedisLink, SharedStateLost
 from pondero.gateway.state.shared_state import make_shared_state
 
 OWN = GatewayKey("own", hash_key("the-text-of-own"))
@@ -99,6 +110,78 @@ def test_what_one_process_changes_holds_in_the_others(tmp_path):
             await other.block(name, blocked=False)
             assert not any(key.blocked for key in await one.all())
         assert text.encode() not in b"".join(each.read_bytes() for each in tmp_path.iterdir())
+
+    asyncio.run(run())
+
+
+Stores = Callable[[], AbstractAsyncContextManager[tuple[KeyStore, KeyStore]]]
+
+
+@pytest.fixture(params=["memory", "file", "redis"])
+def open_stores(request, tmp_path) -> Stores:
+    """Return a function that opens the keys twice, as two processes do."""
+
+    @asynccontextmanager
+    async def open_both() -> AsyncIterator[tuple[KeyStore, KeyStore]]:
+        path = tmp_path / "keys.db"
+        if request.param == "redis":
+            links = [RedisLink(request.getfixturevalue("redis").url) for _ in range(2)]
+            try:
+                yield RedisKeys(links[0]), RedisKeys(links[1])
+            finally:
+                for link in links:
+                    await link.aclose()
+        elif request.param == "file":
+            yield FileKeys(path), FileKeys(path)
+        else:
+            yield (LocalKeys(),) * 2
+
+    return open_both
+
+
+class Overtaken:
+    """A store whose first write comes after a change of someone else."""
+
+    def __init__(self, store: KeyStore, other: Callable[[], Awaitable[object]]) -> None:
+        self.rows, self.remove, self._put = store.rows, store.remove, store.put
+        self._other: Callable[[], Awaitable[object]] | None = other
+
+    async def put(self, key: GatewayKey, *, before: GatewayKey | None = None) -> None:
+        other, self._other = self._other, None
+        if other is not None:
+            await other()
+        await self._put(key, before=before)
+
+
+def test_changes_of_two_processes_at_the_same_time_both_hold(open_stores: Stores) -> None:
+    async def run() -> None:
+        async with open_stores() as (one, other):
+            ring = KeyRing(tuple, one)
+            await ring.make("ci")
+
+            late = KeyRing(tuple, Overtaken(other, lambda: ring.change("ci", {"models": ["opus"]})))
+            edit = await late.change("ci", {"limit": {"requests": 3}})
+
+            (key,) = await ring.all()
+            assert (key.models, key.limit) == (("opus",), RateLimitRule(requests=3))
+            assert (edit.after, edit.revision) == (key, find_revision(key))
+
+    asyncio.run(run())
+
+
+def test_a_change_that_is_overtaken_is_rejected_if_it_names_a_revision(open_stores: Stores) -> None:
+    async def run() -> None:
+        async with open_stores() as (one, other):
+            ring = KeyRing(tuple, one)
+            await ring.make("ci")
+            (seen,) = await ring.all()
+
+            late = KeyRing(tuple, Overtaken(other, lambda: ring.change("ci", {"models": ["opus"]})))
+            with pytest.raises(EditConflict, match="'ci' was changed meanwhile"):
+                await late.change("ci", {"models": ["gpt-*"]}, revision=find_revision(seen))
+
+            (key,) = await ring.all()
+            assert key.models == ("opus",)
 
     asyncio.run(run())
 

@@ -1,11 +1,13 @@
 """What needs the operator's attention now, for the console and for the webhook.
 
 Both find budgets, paused models and keys that expire in the same way. The console counts failed
-requests in the ledger, of all processes; the webhook those of this process, which costs no query.
+requests, and those that a budget had no room for, in the ledger, of all processes; the webhook
+those of this process, which costs no query after its start.
 """
 
 from asyncio import to_thread
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 
 from msgspec import Struct
@@ -13,7 +15,7 @@ from msgspec import Struct
 from ...errors import StoreError
 from ..observability.error_watch import ENOUGH, RECENT, describe_failed
 from ..observability.ledger_database import LedgerDatabase
-from ..quotas.quota import Holder, Quota, find_quotas, find_window, format_spend
+from ..quotas.quota import Holder, Quota, find_quotas, format_amount
 from ..server.context import GatewayContext
 from ..state.breakers import PAUSED
 
@@ -41,6 +43,7 @@ async def find_alerts(gateway: GatewayContext) -> list[Alert]:
     paused = _find_paused(gateway)
     names = [each.model for each in paused]
     failing = [*paused, *_list_failing(await _count_failed(gateway), names)]
+    await _read_refusals(gateway)
     budgets = await find_spent(gateway)
     spent = {each.id.partition(":")[2] for each in budgets if each.kind == "budget_used_up"}
     worst = [
@@ -106,40 +109,35 @@ async def find_spent(
     ]
     used = await gateway.state.current_use([quota for quota, _ in budgets])
     found: list[Alert] = []
+    now = gateway.now()
     for (quota, about), taken in zip(budgets, used, strict=True):
         nearly, spent = f"budget_nearly_used:{quota.name}", f"budget_used_up:{quota.name}"
         share = config.alerts.budget_share - (_STILL if nearly in raised else 0)
         text = _describe(quota, taken)
         if taken >= share * quota.most:
             found.append(Alert(id=nearly, kind="budget_nearly_used", text=text, **about))
-        if taken >= quota.most or _has_refused(gateway, quota):
+        if taken >= quota.most or gateway.refusal_watch.has_refused(quota, now):
             rest = "" if taken >= quota.most else f"; {_describe_rest(quota, taken)}"
             found.append(Alert(id=spent, kind="budget_used_up", text=text + rest, **about))
     return found
 
 
-def _has_refused(gateway: GatewayContext, quota: Quota) -> bool:
-    """Return whether a request found no room in this budget since it began."""
-    at = gateway.spent.get(quota.name)
-    if at is None:
-        return False
-    now = find_window(quota, int(gateway.now() * 1000))
-    return find_window(quota, int(at * 1000)).slot == now.slot
+async def _read_refusals(gateway: GatewayContext) -> None:
+    """Learn which budgets had no room for a request of another process."""
+    if gateway.ledger is None:
+        return
+    offline = not gateway.transport.needs_key
+    with suppress(StoreError):  # the console says so itself
+        await to_thread(gateway.refusal_watch.read, gateway.ledger, gateway.now(), offline=offline)
 
 
 def _describe(quota: Quota, taken: int) -> str:
     percent = 100 * taken // quota.most  # rounded down: 100% is all of it
-    return f"{percent}% of {_format(quota, quota.most)} per {quota.per} is used"
+    return f"{percent}% of {format_amount(quota.unit, quota.most)} per {quota.per} is used"
 
 
 def _describe_rest(quota: Quota, taken: int) -> str:
-    return f"the {_format(quota, quota.most - taken)} left was too little for a request"
-
-
-def _format(quota: Quota, amount: int) -> str:
-    if quota.unit == "money":
-        return format_spend(amount)
-    return f"{amount:,} {quota.unit.replace('_', ' ')}"
+    return f"the {format_amount(quota.unit, quota.most - taken)} left was too little for a request"
 
 
 # -- models ---------------------------------------------------------------------------------------

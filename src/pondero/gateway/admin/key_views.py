@@ -19,6 +19,7 @@ from ..quotas.admission import USEFUL_ANSWER
 from ..quotas.quota import BILLION, Quota, Unit, find_quotas
 from ..quotas.quota_preview import LoweredLimit, find_lowered_limits, list_budgets
 from ..server.context import GatewayContext
+from ..state.keys import find_revision
 from .access import is_guarded
 from .actor import AdminCall
 from .operation import JSON, ActionResult
@@ -59,12 +60,14 @@ KeyView: Any = defstruct(
         ("lowered", list[LoweredLimit]),
         ("without_room", list[LoweredLimit]),
         ("has_room", bool),
+        ("revision", str),
     ],
     namespace={
         "__doc__": (
             "A key without its text and hash; made_here: not in gateway.toml. lowered: models "
             "whose answers the rest of its budgets shortens; without_room: models for whose "
-            "shortest useful answer too little is left; has_room: it is left for some model."
+            "shortest useful answer too little is left; has_room: it is left for some model. "
+            "revision: another one after each change."
         )
     },
     frozen=True,
@@ -79,8 +82,13 @@ NewKey: Any = defstruct(
 KeySettings: Any = Annotated[
     defstruct(
         "KeySettings",
-        _OPTIONAL,
-        namespace={"__doc__": "Settings to change; null: the default. What is missing stays."},
+        [*_OPTIONAL, ("revision", str | None, None)],
+        namespace={
+            "__doc__": (
+                "Settings to change; null: the default. What is missing stays. revision: that of "
+                "the key that was seen; if it has another, nothing is changed."
+            )
+        },
         frozen=True,
         forbid_unknown_fields=True,
     ),
@@ -109,9 +117,16 @@ class CreatedKey(Struct, frozen=True):
 
 
 class NamedKey(Struct, frozen=True):
-    """The key that was changed."""
+    """The key that was removed."""
 
     name: str
+
+
+class KeyRevision(Struct, frozen=True):
+    """The key that was changed, and its revision now."""
+
+    name: str
+    revision: str
 
 
 class GroupView(Struct, frozen=True):
@@ -158,6 +173,7 @@ async def _describe_key(gateway: GatewayContext, key: GatewayKey) -> Any:
         lowered=useful[:_LOWERED],
         without_room=full[:_LOWERED],
         has_room=not full or bool(models - {each.model for each in full}),
+        revision=find_revision(key),
     )
 
 
@@ -204,6 +220,9 @@ async def create_key(gateway: GatewayContext, call: AdminCall) -> ActionResult:
 async def change_key(gateway: GatewayContext, call: AdminCall) -> ActionResult:
     """Change settings of a key, or block it."""
     rules, action = read_object(call.http), "key.change"
+    revision = rules.pop("revision", None)
+    if revision is not None and not isinstance(revision, str):
+        raise BadParameter("invalid revision; send that of the key, or none")
     if not rules:
         raise BadParameter('name what to change, such as {"blocked": true}')
     if rules.keys() == {"blocked"}:  # also possible for a key of gateway.toml
@@ -211,11 +230,11 @@ async def change_key(gateway: GatewayContext, call: AdminCall) -> ActionResult:
         if not isinstance(blocked, bool):
             raise BadParameter('invalid blocked; use {"blocked": true} or {"blocked": false}')
         action = "key.block" if blocked else "key.unblock"
-        edit = await gateway.keys.block(call.name, blocked=blocked)
+        edit = await gateway.keys.block(call.name, blocked=blocked, revision=revision)
     else:
-        edit = await gateway.keys.change(call.name, rules)
+        edit = await gateway.keys.change(call.name, rules, revision=revision)
     return ActionResult(
-        answer=NamedKey(call.name),
+        answer=KeyRevision(call.name, edit.revision),
         action=action,
         subject=call.name,
         before=describe_key(edit.before),

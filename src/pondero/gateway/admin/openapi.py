@@ -16,7 +16,7 @@ _ERRORS: Mapping[int, str] = {
     403: "The key is not an admin's, the actor is a viewer, or the page or host is another's.",
     404: "There is nothing of this name.",
     405: "This path has other methods.",
-    409: "The name is taken, or the key is in gateway.toml.",
+    409: "The name is taken, the key is in gateway.toml, or it has another revision.",
     413: "The body is too large.",
     429: "Too many requests with a wrong key came from this address.",
     431: "The head of the request is too large.",

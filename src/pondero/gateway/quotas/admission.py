@@ -39,7 +39,17 @@ from .output_bound import (
     find_output_bound,
 )
 from .prompt_bound import describe_unseen, find_prompt_bound
-from .quota import BILLION, Quota, QuotaUse, Unit, counts_cost, find_window, format_spend
+from .quota import (
+    BILLION,
+    HAS_LEFT,
+    Quota,
+    QuotaUse,
+    Unit,
+    counts_cost,
+    describe_quota,
+    find_window,
+    format_amount,
+)
 from .usage_counter import QuotaShortfall, UnreadAnswers
 from .usage_meter import Figures, MeasuredPrompts
 
@@ -49,12 +59,6 @@ TOKENS_PER_BYTE = 0.3
 """The tokens that are reserved for a byte of a cached answer until it is read."""
 _MANY = 10_000  # tokens, for the price of one
 _TRIES = 3  # others may take what is left meanwhile
-_WORDS: Mapping[Unit, str] = {
-    "requests": "requests",
-    "tokens": "tokens",
-    "thinking_tokens": "thinking tokens",
-    "money": "dollars",
-}
 
 Amounts = Mapping[Unit, int]
 _NOTHING: Amounts = {"requests": 0, "tokens": 0, "thinking_tokens": 0, "money": 0}
@@ -227,8 +231,6 @@ async def continue_admission(
     tries = 1
     while full is not None:
         if full.bound.rolling or tries == _TRIES:
-            if not full.bound.rolling:
-                gateway.spent[full.bound.name] = gateway.now()
             raise make_quota_error(full, gateway.now())
         quotas = need.routed.rules.quotas
         need = await _lower_need(gateway, need, quotas)
@@ -380,8 +382,6 @@ async def _lower_need(gateway: GatewayContext, need: _Need, quotas: Sequence[Quo
 def _reject_short(gateway: GatewayContext, need: _Need, quota: Quota, room: int) -> ServiceError:
     amount = need.amounts[quota.unit]
     full = QuotaShortfall(quota, quota.most - room, amount, _wait(gateway, quota))
-    if amount <= quota.most:  # else this request alone is too large
-        gateway.spent[quota.name] = gateway.now()
     unseen = describe_unseen(need.routed) if quota.unit != "thinking_tokens" else None
     prompt = _find_prompt_amount(need, quota.unit)
     if prompt > quota.most:
@@ -403,8 +403,8 @@ def _reject_prompt(full: QuotaShortfall, amount: int, cure: str) -> ServiceError
     """Return the error for a prompt that a whole budget does not cover: no answer is too long."""
     quota, wait = full.bound, ceil(full.wait)
     message = (
-        f"{_describe_quota(quota)}, and the prompt alone needs "
-        f"{_format_amount(quota.unit, amount)}; {cure or 'shorten it, or raise the budget'}"
+        f"{describe_quota(quota)}, and the prompt alone needs "
+        f"{format_amount(quota.unit, amount)}; {cure or 'shorten it, or raise the budget'}"
     )
     return QuotaSpent(message, status=429, retry_after=wait)
 
@@ -461,8 +461,8 @@ def make_quota_error(
 ) -> ServiceError:
     """Return the error for a request that a quota has no room for; ``need``: what the amount is."""
     quota, wait = full.bound, ceil(full.wait)
-    may_take = _describe_quota(quota)
-    amount = _format_amount(quota.unit, full.amount)
+    may_take = describe_quota(quota)
+    amount = format_amount(quota.unit, full.amount)
     if quota.rolling:
         message = f"{may_take}; there is room again in {wait} s"
         return RateLimited(message, status=429, retry_after=wait)
@@ -473,19 +473,9 @@ def make_quota_error(
         )
     else:
         restart = datetime.fromtimestamp(now, UTC) + timedelta(seconds=wait)
-        left = _format_amount(quota.unit, max(0, quota.most - full.taken))
+        left = format_amount(quota.unit, max(0, quota.most - full.taken))
         message = (
-            f"{may_take} and has {left} left; {need} {amount}; the budget "
+            f"{may_take}{HAS_LEFT}{left} left; {need} {amount}; the budget "
             f"begins again at {restart:%Y-%m-%d %H:%M} UTC{cure and '; ' + cure}"
         )
     return QuotaSpent(message, status=429, retry_after=wait)
-
-
-def _describe_quota(quota: Quota) -> str:
-    return f"{quota.holder} may take {_format_amount(quota.unit, quota.most)} per {quota.per}"
-
-
-def _format_amount(unit: Unit, amount: int) -> str:
-    if unit == "money":
-        return format_spend(amount)
-    return f"{amount:,} {_WORDS[unit]}"

@@ -1,4 +1,4 @@
-"""Fills the counts of a process again at its start, from the ledger's rows.
+"""Fills the counts of a process again at its start, and what it knows of budgets, from the ledger.
 
 With ``state = "memory"`` a new process has counted nothing, but the ledger knows what was used in
 the windows that are still open. Limits per second and minute begin again: they are over soon.
@@ -92,6 +92,26 @@ async def _restore(
         else:
             for use in found:
                 counter.add_earlier(use.quota, use.at, use.amount)
+            return
+
+
+async def restore_refusals(gateway: GatewayContext, ledger: Ledger | None) -> None:
+    """Learn which budgets had no room for a request of an earlier process.
+
+    Only alerts depend on it, so a start need not wait for it.
+    """
+    if ledger is None:
+        return
+    offline, watch = not gateway.transport.needs_key, gateway.refusal_watch
+    while not await to_thread(ledger.recovered.wait, _LOOK):
+        pass
+    while True:
+        watch.read_again()  # what was left behind came late
+        try:
+            await to_thread(watch.read, ledger.database, gateway.now(), offline=offline)
+        except StoreError:
+            await sleep(_AGAIN)
+        else:
             return
 
 

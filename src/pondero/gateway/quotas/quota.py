@@ -4,7 +4,7 @@ A rate limit applies to every span of its length, a budget to calendar periods i
 billionths of a dollar.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from math import floor
@@ -26,6 +26,14 @@ SLOTS = 50
 """Slots of a rolling window, besides the current one."""
 
 Unit = Literal["requests", "tokens", "thinking_tokens", "money"]
+HAS_LEFT = " and has "
+"""In the sentence of a rejection: follows ``describe_quota`` of a budget with too little left."""
+_WORDS: Mapping[Unit, str] = {
+    "requests": "requests",
+    "tokens": "tokens",
+    "thinking_tokens": "thinking tokens",
+    "money": "dollars",
+}
 _LENGTHS = {"second": 1_000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000}
 _HOUR, _DAY = _LENGTHS["hour"], _LENGTHS["day"]
 _MONDAY = 3  # days from a Monday to the first day of 1970
@@ -56,6 +64,16 @@ def format_spend(billionths: int) -> str:
         return f"${dollars:,.2f}"
     whole, _, digits = f"{dollars:.4f}".partition(".")
     return f"${whole}.{digits[:2]}{digits[2:].rstrip('0')}"
+
+
+def format_amount(unit: Unit, amount: int) -> str:
+    """Return an amount of a unit for a sentence."""
+    return format_spend(amount) if unit == "money" else f"{amount:,} {_WORDS[unit]}"
+
+
+def describe_quota(quota: Quota) -> str:
+    """Return whose maximum it is, and how much, as the beginning of a sentence."""
+    return f"{quota.holder} may take {format_amount(quota.unit, quota.most)} per {quota.per}"
 
 
 class QuotaUse(Struct, frozen=True):

@@ -19,7 +19,7 @@ from ..answers.response_writer import ResponseWriter
 from ..observability.observers import Observers
 from ..observability.receipt import make_id
 from ..observability.request_record import RequestRecord
-from ..quotas.counts_from_ledger import restore_counts
+from ..quotas.counts_from_ledger import restore_counts, restore_refusals
 from ..requests.endpoint_call import answer_endpoint
 from ..requests.endpoint_match import match_endpoint
 from ..requests.errors import (
@@ -142,7 +142,8 @@ class App:
         """
         with suppress(SharedStateLost):
             await self.gateway.shared.look()
-        background = [ensure_future(self._refresh())]
+        refusals = restore_refusals(self.gateway, self.seen.ledger)
+        background = [ensure_future(self._refresh()), ensure_future(refusals)]
         if (restoring := await restore_counts(self.gateway, self.seen.ledger)) is not None:
             background.append(restoring)
         if self._alerts is not None:

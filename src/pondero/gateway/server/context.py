@@ -43,6 +43,7 @@ from ..observability.feed import Feed
 from ..observability.ledger_database import LedgerDatabase
 from ..observability.log_redaction import redact_log
 from ..observability.receipt import Observer, Receipt
+from ..observability.refusal_watch import RefusalWatch
 from ..quotas.usage_counter import UsageCounter
 from ..state.answer_cache import AnswerCache
 from ..state.background_runs import BackgroundRuns
@@ -131,8 +132,7 @@ class GatewayContext:
         self.feed: Feed = Feed()
         self.dial_watch: DialWatch = DialWatch()
         self.error_watch: ErrorWatch = ErrorWatch()
-        self.spent: dict[str, float] = {}
-        """When a budget last had no room for a request, by the name of its quota."""
+        self.refusal_watch: RefusalWatch = RefusalWatch()
         self.runs: BackgroundRuns = BackgroundRuns()
         self.ledger = ledger
         self.audit: AuditLog = audit or AuditLog()
@@ -141,6 +141,7 @@ class GatewayContext:
             self.feed.note,
             self.dial_watch.note,
             self.error_watch.note,
+            self.refusal_watch.note,
             *observers,
         )
         self.timeouts: Timeouts = timeouts or Timeouts()

@@ -5,7 +5,9 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from hashlib import sha256
 from pathlib import Path
+from sqlite3 import Connection
 from time import monotonic, time
 from typing import Protocol
 
@@ -29,6 +31,8 @@ FILE = "gateway-keys.db"
 _TICK = 2.0  # seconds; more than a tick of any file system's clock
 _LOOK = 1.0  # second; a link to a file elsewhere changes without its folder
 _FIXED = frozenset(("name", "hash"))  # of a key
+_TRIES = 5  # others may change the key between reading and writing
+_REVISION = 16  # hexadecimal digits
 
 Rows = Mapping[str, GatewayKey]
 _NONE: Rows = {}
@@ -50,6 +54,24 @@ class KeysUnreadable(SharedStateLost):
         LOG.error("the keys in %s cannot be read, so no request is answered: %s", place, error)
 
 
+class UnknownKey(BadParameter):
+    """There is no key of this name."""
+
+
+class KeyConflict(BadParameter):
+    """The name is taken, or the key is in gateway.toml and changed only there."""
+
+
+class EditConflict(KeyConflict):
+    """The key is not any more as it was when it was read."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"the key {name!r} was changed meanwhile; read it again, and send the change with its "
+            "new revision"
+        )
+
+
 class KeyStore(Protocol):
     """A store of keys created or blocked at run time, by name."""
 
@@ -60,8 +82,11 @@ class KeyStore(Protocol):
         """
         ...
 
-    async def put(self, key: GatewayKey) -> None:
-        """Store a key, in place of one with the same name."""
+    async def put(self, key: GatewayKey, *, before: GatewayKey | None = None) -> None:
+        """Store a key, in place of one with the same name.
+
+        ``before``: the key that it replaces; raises EditConflict if another is stored.
+        """
         ...
 
     async def remove(self, name: str) -> None:
@@ -79,8 +104,10 @@ class LocalKeys:
         """Return the current keys."""
         return self._rows
 
-    async def put(self, key: GatewayKey) -> None:
-        """Store a key."""
+    async def put(self, key: GatewayKey, *, before: GatewayKey | None = None) -> None:
+        """Store a key; raises EditConflict."""
+        if before is not None and self._rows.get(key.name) != before:
+            raise EditConflict(key.name)
         self._rows = {**self._rows, key.name: key}
 
     async def remove(self, name: str) -> None:
@@ -168,13 +195,15 @@ class FileKeys:
             message = f"{problem}; restore it, or delete {self._marker} if there are no keys"
             raise OSError(message)
 
-    async def put(self, key: GatewayKey) -> None:
-        """Store a key."""
+    async def put(self, key: GatewayKey, *, before: GatewayKey | None = None) -> None:
+        """Store a key; raises EditConflict."""
         if not self._exists():
             self._create()
         marked = self._marker.exists()
         try:
             with self._open().transaction() as connection:
+                if before is not None:
+                    _check_stored(connection, before)
                 connection.execute(
                     "INSERT INTO keys VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET key = ?",
                     (key.name, dump_key(key), dump_key(key)),
@@ -235,6 +264,13 @@ class FileKeys:
         self._exists()
 
 
+def _check_stored(connection: Connection, key: GatewayKey) -> None:
+    """Raise EditConflict unless this key is stored."""
+    found = connection.execute("SELECT key FROM keys WHERE name = ?", (key.name,))
+    if [load_key(row) for (row,) in found] != [key]:
+        raise EditConflict(key.name)
+
+
 def dump_key(key: GatewayKey) -> str:
     """Return a key as it is stored.
 
@@ -257,12 +293,9 @@ def load_key(text: str | bytes) -> GatewayKey:
     return convert_json(row, GatewayKey)
 
 
-class UnknownKey(BadParameter):
-    """There is no key of this name."""
-
-
-class KeyConflict(BadParameter):
-    """The name is taken, or the key is in gateway.toml and changed only there."""
+def find_revision(key: GatewayKey) -> str:
+    """Return a text that is another one after each change of a key."""
+    return sha256(dump_key(key).encode()).hexdigest()[:_REVISION]
 
 
 class KeyEdit(msgspec.Struct, frozen=True):
@@ -270,6 +303,11 @@ class KeyEdit(msgspec.Struct, frozen=True):
 
     before: GatewayKey | None
     after: GatewayKey | None
+
+    @property
+    def revision(self) -> str:
+        """Return the revision of the key now; empty if it does not exist."""
+        return "" if self.after is None else find_revision(self.after)
 
 
 class KeyRing:
@@ -313,35 +351,64 @@ class KeyRing:
         await self._store.put(key)
         return text
 
-    async def change(self, name: str, rules: Mapping[str, Json]) -> KeyEdit:
+    async def change(
+        self, name: str, rules: Mapping[str, Json], *, revision: str | None = None
+    ) -> KeyEdit:
         """Set settings of a key, None for the default; raises BadParameter for one of the file.
 
-        A change has the form of ``[[key]]``: what it does not name stays.
+        A change has the form of ``[[key]]``: what it does not name stays. ``revision``: that of
+        the key that was seen; raises EditConflict if it has another.
         """
-        key = await self._find_key(name)
-        if self._find_configured(name) is not None:
-            message = f"the key {name!r} is in gateway.toml; change it there"
-            raise KeyConflict(message)
-        if fixed := _FIXED & set(rules):
-            message = f"{' and '.join(sorted(fixed))} of a key cannot be changed; create another"
-            raise BadParameter(message)
-        row = {**to_builtins(key, builtin_types=(datetime,)), **rules}
-        changed = self._build({k: v for k, v in row.items() if v is not None})
-        await self._store.put(changed)
-        return KeyEdit(key, changed)
 
-    async def block(self, name: str, *, blocked: bool = True) -> KeyEdit:
-        """Block or unblock a key; raises BadParameter."""
-        key = await self._find_key(name)
-        configured_key = self._find_configured(name)
-        if configured_key is not None and configured_key.blocked:
-            message = f"the key {name!r} is blocked in gateway.toml; change it there"
-            raise KeyConflict(message)
-        if configured_key is not None and not blocked:
-            await self._store.remove(name)
-        else:
-            await self._store.put(replace(key, blocked=blocked))
-        return KeyEdit(key, replace(key, blocked=blocked))
+        def apply(key: GatewayKey) -> GatewayKey:
+            if self._find_configured(name) is not None:
+                message = f"the key {name!r} is in gateway.toml; change it there"
+                raise KeyConflict(message)
+            if fixed := _FIXED & set(rules):
+                given = " and ".join(sorted(fixed))
+                message = f"{given} of a key cannot be changed; create another"
+                raise BadParameter(message)
+            row = {**to_builtins(key, builtin_types=(datetime,)), **rules}
+            return self._build({k: v for k, v in row.items() if v is not None})
+
+        return await self._edit(name, apply, revision)
+
+    async def block(
+        self, name: str, *, blocked: bool = True, revision: str | None = None
+    ) -> KeyEdit:
+        """Block or unblock a key; raises BadParameter, and EditConflict as ``change`` does."""
+
+        def apply(key: GatewayKey) -> GatewayKey:
+            configured_key = self._find_configured(name)
+            if configured_key is not None and configured_key.blocked:
+                message = f"the key {name!r} is blocked in gateway.toml; change it there"
+                raise KeyConflict(message)
+            return replace(key, blocked=blocked)
+
+        return await self._edit(name, apply, revision)
+
+    async def _edit(
+        self, name: str, apply: Callable[[GatewayKey], GatewayKey], revision: str | None
+    ) -> KeyEdit:
+        """Store what ``apply`` makes of a key; of one of the file, whether it is blocked."""
+        for tries in range(1, _TRIES + 1):
+            key = await self._find_key(name)
+            if revision is not None and find_revision(key) != revision:
+                raise EditConflict(name)
+            after = apply(key)
+            try:
+                if self._find_configured(name) is None:
+                    await self._store.put(after, before=key)
+                elif after.blocked:
+                    await self._store.put(after)
+                else:
+                    await self._store.remove(name)
+            except EditConflict:
+                if revision is not None or tries == _TRIES:
+                    raise
+            else:
+                return KeyEdit(key, after)
+        raise EditConflict(name)
 
     async def remove(self, name: str) -> KeyEdit:
         """Delete a key; raises BadParameter for one of the file."""

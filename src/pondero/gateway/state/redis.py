@@ -14,7 +14,7 @@ from ..config.model import GatewayKey
 from ..quotas.usage_counter import now_ms
 from .breakers import FAILURES, PAUSED, PROBE, REST, WITHIN, Breakers, is_resting
 from .key_file import KeyFile, SavedKeys
-from .keys import KeysUnreadable, Rows, dump_key, load_key
+from .keys import EditConflict, KeysUnreadable, Rows, dump_key, load_key
 from .redis_link import EPOCH, PREFIX, SECRETS, RedisLink, SharedStateLost
 from .redis_protocol import pair_fields
 
@@ -233,18 +233,28 @@ class RedisKeys:
         """Look whether Redis lost its keys, and give them back; raises SharedStateLost."""
         await self._read()
 
-    async def put(self, key: GatewayKey) -> None:
-        """Store a key; raises SharedStateLost."""
-        await self._change(key.name, dump_key(key))
+    async def put(self, key: GatewayKey, *, before: GatewayKey | None = None) -> None:
+        """Store a key; raises SharedStateLost and EditConflict."""
+        stored = "" if before is None else self._find_row(before)
+        await self._change(key.name, dump_key(key), stored)
+
+    def _find_row(self, key: GatewayKey) -> str:
+        """Return the row of a key as Redis has it; raises EditConflict if that is another key."""
+        row = self._saved.rows.get(key.name) if self._saved is not None else None
+        if row is None or load_key(row) != key:
+            raise EditConflict(key.name)
+        return row
 
     async def remove(self, name: str) -> None:
         """Delete a key; raises SharedStateLost."""
         await self._change(name, "")
 
-    async def _change(self, name: str, text: str) -> None:
+    async def _change(self, name: str, text: str, before: str = "") -> None:
         keys = [_KEYS, _CHANGES, _VERSION]
-        await self._link.run_in_epoch("change_key", keys, lambda: [name, text])
+        _, version = await self._link.run_in_epoch("change_key", keys, lambda: [name, text, before])
         await self._read()
+        if not version:
+            raise EditConflict(name)
 
     async def _read(self) -> None:
         """Take over the keys of Redis, after giving it back those that it lost."""

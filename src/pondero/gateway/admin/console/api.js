@@ -7,11 +7,11 @@ const dialog = document.getElementById("enter");
 let signingIn = null;
 let entered = false; // whether the gateway let this page in before
 
-/** Return the answer to a request; throws an Error whose message can be shown. */
+/** Return the answer to a request; throws an Error whose message can be shown, and that has the status. */
 export async function ask(place, { method = "GET", body, signal } = {}) {
   const response = await send(place, { method, body, signal });
   const answer = await response.json();
-  if (!response.ok) throw new Error(findMessage(answer, response));
+  if (!response.ok) throw Object.assign(new Error(findMessage(answer, response)), { status: response.status });
   return answer;
 }
 

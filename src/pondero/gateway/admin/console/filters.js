@@ -5,9 +5,12 @@ import { LEVELS, disable, el } from "./elements.js";
 const form = document.getElementById("filters");
 const NAMES = ["search", "key", "group", "model", "outcome", "level", "purpose", "since", "until"];
 const ENDS = { done: "answered", refused: "rejected", failed: "failed", left: "client left" };
+const CURSOR = /^\d[\d.e+-]*_[ -~]{0,100}$/; // as the admin API has it
+const MOST = 100_000; // pages; an address may have any number
 const PAUSE = 250; // milliseconds after a key before a search begins
 let onChange = () => {};
 let timer = null;
+let cursors = [null]; // where each page of the table begins, up to the one that is shown; null: the newest, or unknown
 const spans = [...document.querySelectorAll("input[name=span]")];
 const statusGroup = el("optgroup", { label: "HTTP status" });
 
@@ -66,10 +69,11 @@ export const isFiltered = () => filled().length > 0;
 
 const filled = () => NAMES.map((name) => [name, form.elements[name].value.trim()]).filter(([, value]) => value);
 
-/** Set the filters and the time span that the address of the page has; return whether any differs. */
+/** Set the filters, the time span and the page that the address has; return whether any differs. */
 export function readAddress(text) {
   const before = describe().toString();
   const given = new URLSearchParams(text);
+  cursors = findCursors(Number(given.get("page")), given.get("before") ?? "");
   for (const name of NAMES) {
     const text = given.get(name) ?? "";
     const value = name === "outcome" && !isOutcome(text) ? "" : text;
@@ -81,12 +85,35 @@ export function readAddress(text) {
   return describe().toString() !== before;
 }
 
-/** Return the filters and the time span as the address of the page has them. */
+/** Return where the pages begin, up to one of this number; only this browser tab knows those before it. */
+function findCursors(number, cursor) {
+  if (!Number.isInteger(number) || number < 2 || number > MOST || !CURSOR.test(cursor)) return [null];
+  const known = history.state?.cursors;
+  return known?.length === number && known.at(-1) === cursor ? known : [...Array(number - 1).fill(null), cursor];
+}
+
+/** Return the filters, the time span and the page as the address has them. */
 function describe() {
   const query = new URLSearchParams(filled());
   const span = spans.find((each) => each.checked);
   if (!span.defaultChecked) query.set("span", span.value);
+  if (cursors.length > 1) {
+    query.set("page", String(cursors.length));
+    query.set("before", cursors.at(-1));
+  }
   return query;
+}
+
+export const readCursors = () => cursors;
+
+/** Put the page that is shown into the address; Back returns to the one before, unless a request is open. */
+export function writeCursors(pages) {
+  if (pages.length === cursors.length && pages.at(-1) === cursors.at(-1)) return;
+  cursors = pages;
+  const [query, request] = [describe(), readRequest()];
+  if (request === null) return history.pushState({ cursors }, "", write(query));
+  query.set("request", request);
+  history.replaceState({ cursors }, "", write(query));
 }
 
 const write = (query) => `#requests${query.size ? `?${query}` : ""}`;
@@ -98,7 +125,7 @@ export const readRequest = () => new URLSearchParams(location.hash.split("?")[1]
 export function writeRequest(id) {
   const query = describe();
   query.set("request", id);
-  if (readRequest() === null) history.pushState({ opened: true }, "", write(query));
+  if (readRequest() === null) history.pushState({ opened: true, cursors }, "", write(query));
   else history.replaceState(history.state, "", write(query));
 }
 
@@ -106,7 +133,7 @@ export function writeRequest(id) {
 export function leaveRequest() {
   if (readRequest() === null) return; // Back did
   if (history.state?.opened) history.back();
-  else history.replaceState(null, "", write(describe()));
+  else history.replaceState({ cursors }, "", write(describe()));
 }
 
 /** Set one filter, or clear it if it has this value. */
@@ -140,6 +167,7 @@ function mark() {
 function changed({ typing = false } = {}) {
   clearTimeout(timer);
   mark();
+  cursors = [null];
   const place = write(describe());
   if (typing) history.replaceState(null, "", place);
   else if (place !== location.hash) history.pushState(null, "", place);

@@ -1,15 +1,16 @@
 // The keys page: lists keys and groups with their rules and quotas, and creates, changes, blocks and removes them.
 
 import { ask } from "./api.js";
-import { LEVELS, attempt, compact, complain, copy, el, formatCost } from "./elements.js";
+import { attempt, compact, complain, copy, el, formatCost } from "./elements.js";
+import { beginEdit, findEdits, form, mergeEdits, offerEndpoints, readForm, readRevision } from "./key_form.js";
 import { mayChange } from "./who.js";
 
-const form = document.getElementById("make");
-const reach = document.getElementById("make-endpoints");
 const wrong = document.getElementById("make-wrong");
-const CHECKS = ["admin", "metrics", "account_state"];
+const changed = document.getElementById("make-changed");
+const TRIES = 5; // others may change a key again and again
 const WORDS = { requests: "requests", tokens: "tokens", thinking_tokens: "thinking tokens", money: "dollars" };
 
+/** Show all keys and groups, and return the keys. */
 export async function openKeys() {
   const [{ keys, guarded, endpoints }, { groups }] = await Promise.all([ask("keys"), ask("groups")]);
   drawGroups(groups);
@@ -29,6 +30,7 @@ export async function openKeys() {
     ...keys.map(keyCard),
     ...(keys.length ? [] : [el("li", { class: "none" }, el("strong", {}, "No keys yet: every local client can send requests."), " Once you create a key, every client needs one.")]),
   );
+  return keys;
 }
 
 function drawGroups(groups) {
@@ -39,14 +41,6 @@ function drawGroups(groups) {
     if (![...form.elements.group.options].some((each) => each.value === name)) form.elements.group.append(el("option", {}, name));
   }
 }
-
-/** Offer the names of endpoints; a form that is being filled in keeps its choice. */
-function offerEndpoints(names) {
-  if (reach.querySelector("input")) return;
-  reach.append(...names.map((name) => el("label", { class: "check" }, el("input", { type: "checkbox", name: "endpoints", value: name }), ` ${name}`)));
-}
-
-const drawReach = () => (reach.hidden = form.elements.reach.value !== "some");
 
 function groupCard(group) {
   return el("li", { class: "card", "data-group": group.name },
@@ -136,36 +130,46 @@ async function change(act) {
 }
 
 let edited = null; // the name of the key in the form, unless it creates one
-let begun = {}; // its settings, as the form showed them first
 
 function edit(key) {
   cancel();
   edited = key.name;
-  const { elements } = form;
-  const values = {
-    name: key.name, group: key.group, models: key.models.join(", "), ...key.thinking,
-    requests: key.limit?.requests, limit_tokens: key.limit?.tokens, limit_per: key.limit?.per,
-    cost: key.budget?.cost, tokens: key.budget?.tokens, thinking_tokens: key.budget?.thinking_tokens, per: key.budget?.per,
-    expires: key.expires && new Date(key.expires).toISOString().slice(0, 16),
-  };
-  for (const [name, value] of Object.entries(values)) if (value) setField(elements[name], String(value));
-  for (const name of CHECKS) elements[name].checked = key[name];
-  elements.reach.value = key.endpoints === null ? "" : key.endpoints.length ? "some" : "none";
-  for (const each of reach.querySelectorAll("input")) each.checked = key.endpoints?.includes(each.value) ?? false;
-  drawReach();
-  begun = readForm();
-  elements.name.readOnly = true;
+  beginEdit(key);
+  form.elements.name.readOnly = true;
   document.getElementById("make-title").textContent = `Edit the key ${key.name}`;
   document.getElementById("make-submit").textContent = "Save";
   document.getElementById("make-cancel").hidden = false;
   form.scrollIntoView({ block: "nearest" });
-  elements.models.focus();
+  form.elements.models.focus();
 }
 
-function setField(field, value) {
-  // A level may be a number of tokens, or auto.
-  if (field.options && ![...field.options].some((each) => each.value === value)) field.append(el("option", {}, value));
-  field.value = value;
+/** Save what was changed in the form; return whether it is saved, or someone else's change comes first. */
+async function save() {
+  for (let tries = 0; tries < TRIES; tries++) {
+    const body = findEdits();
+    if (!Object.keys(body).length) return true;
+    try {
+      await ask(`keys/${encodeURIComponent(edited)}`, { method: "PATCH", body: { ...body, revision: readRevision() } });
+      return true;
+    } catch (error) {
+      if (error.status !== 409) throw error;
+      const now = (await openKeys()).find((key) => key.name === edited);
+      if (!now || now.revision === readRevision()) throw error;
+      const { changes, collides } = mergeEdits(now);
+      if (collides) return showChanges(changes);
+    }
+  }
+  throw new Error("others keep changing this key; try again");
+}
+
+/** Show what someone else changed in this key; the form has it too, and keeps what was entered. */
+function showChanges(changes) {
+  document.getElementById("make-changes").replaceChildren(...changes.map(({ label, before, now, mine }) => el("li", {},
+    el("b", {}, label), `: ${now}, before ${before}`, mine === null ? null : el("span", {}, `; you entered ${mine}`))));
+  changed.hidden = false;
+  document.getElementById("make-submit").scrollIntoView({ block: "nearest" });
+  changed.focus();
+  return false;
 }
 
 /** Close the form of a key, and return to the key. */
@@ -185,38 +189,19 @@ const findCard = (name) => [...document.querySelectorAll("#key-list > li")].find
 function cancel() {
   edited = null;
   form.reset();
-  wrong.hidden = true;
+  wrong.hidden = changed.hidden = true;
   form.elements.name.readOnly = false;
   document.getElementById("make-title").textContent = "Create a key";
   document.getElementById("make-submit").textContent = "Create key";
   document.getElementById("make-cancel").hidden = true;
 }
 
-/** Return the form as `[[key]]` has it; null is the default. */
-function readForm() {
-  const values = Object.fromEntries(new FormData(form));
-  const whole = (name) => (values[name] ? Number(values[name]) : null);
-  const some = (record, per) => (Object.values(record).some((value) => value !== null) ? { ...record, per } : null);
-  return {
-    group: values.group || null,
-    models: values.models.split(/[\s,]+/).filter(Boolean),
-    endpoints: values.reach ? [...reach.querySelectorAll(":checked")].filter(() => values.reach === "some").map((each) => each.value) : null,
-    thinking: Object.fromEntries(["default", "floor", "cap", "force"].map((name) => [name, values[name] || null])),
-    limit: some({ requests: whole("requests"), tokens: whole("limit_tokens") }, values.limit_per),
-    budget: some({ cost: whole("cost"), tokens: whole("tokens"), thinking_tokens: whole("thinking_tokens") }, values.per),
-    expires: values.expires ? `${values.expires}Z` : null,
-    ...Object.fromEntries(CHECKS.map((name) => [name, values[name] === "on"])),
-  };
-}
-
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
-  wrong.hidden = true;
+  wrong.hidden = changed.hidden = true;
   try {
     if (edited !== null) {
-      // Only what was changed here: someone else may have changed the rest meanwhile.
-      const body = Object.fromEntries(Object.entries(readForm()).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(begun[name])));
-      if (Object.keys(body).length) await ask(`keys/${encodeURIComponent(edited)}`, { method: "PATCH", body });
+      if (!(await save())) return;
       await openKeys();
       leave();
     } else {
@@ -234,8 +219,6 @@ form.addEventListener("submit", async (event) => {
 form.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && edited !== null) leave();
 });
-form.addEventListener("reset", () => setTimeout(drawReach)); // after the fields have changed
-form.elements.reach.addEventListener("change", drawReach);
 document.getElementById("make-cancel").addEventListener("click", leave);
 document.getElementById("make-go").addEventListener("click", () => {
   cancel();
@@ -254,6 +237,3 @@ async function showKey(name, key) {
 }
 
 document.getElementById("made-copy").addEventListener("click", (event) => copy(document.getElementById("made-key"), event.target));
-for (const select of form.querySelectorAll("[data-levels]")) {
-  select.append(el("option", { value: "" }, select.dataset.levels), ...LEVELS.map((level) => el("option", {}, level)));
-}

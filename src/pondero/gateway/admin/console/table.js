@@ -3,7 +3,7 @@
 import { ask } from "./api.js";
 import { closeDetail, isDetailOpen, onDetailClosed, openDetail } from "./detail.js";
 import { attempt, disable, el, formatCost, ladder, number, seconds, shortTime, tokens, unseen } from "./elements.js";
-import { endWord, isFiltered, leaveRequest, readQuery, writeRequest } from "./filters.js";
+import { endWord, isFiltered, leaveRequest, readCursors, readQuery, writeCursors, writeRequest } from "./filters.js";
 
 const PAGE = 50;
 const SEARCH = 3000; // milliseconds after which a search for rare requests waits to be told to continue
@@ -25,11 +25,17 @@ let searching = false;
 let opened = null; // the id of the request that is open
 let held = []; // requests that ended while one is open: its neighbours stay
 
-/** Show the newest requests that the filters want. */
+/** Show the page of the requests that the address and the filters want. */
 export async function openTable() {
-  cursors = [null];
+  cursors = readCursors();
   waiting = 0;
   await load();
+}
+
+/** Show the newest requests. */
+async function openNewest() {
+  writeCursors([null]);
+  await openTable();
 }
 
 /** Add requests that just ended. */
@@ -176,10 +182,16 @@ function levelOf(row, bad) {
 async function go(step) {
   if (step > 0 && searched !== null) return goFurther();
   if (step > 0 ? !next : cursors.length === 1) return;
-  if (step > 0) cursors.push(next);
-  else cursors.pop();
-  const had = document.activeElement?.closest?.("#rows");
-  await load();
+  const [before, had] = [cursors, document.activeElement?.closest?.("#rows")];
+  cursors = step > 0 ? [...cursors, next] : cursors.slice(0, -1);
+  if (cursors.at(-1) === null) cursors = [null]; // the page before one that a link leads to is unknown
+  try {
+    await load();
+  } catch (error) {
+    cursors = before;
+    throw error;
+  }
+  writeCursors(cursors);
   if (had) focus(body.firstElementChild);
   if (cursors.length === 1) waiting = 0;
   drawState();
@@ -268,6 +280,6 @@ further.addEventListener("click", () => attempt(goFurther));
 pause.addEventListener("click", () => {
   const shows = !paused && cursors.length > 1 && waiting;
   paused = shows ? false : !paused;
-  if (!paused) attempt(openTable);
+  if (!paused) attempt(openNewest);
   drawPause();
 });
