@@ -132,9 +132,8 @@ def run(arguments: list[str]) -> int:
     warnings.showwarning = _print_warning  # type: ignore[assignment]  # it is called by position
     try:
         plain = False if os.environ.get("NO_COLOR") or _is_dumb() else None
-        width = _help_width() if {"-h", "--help"} & {*arguments} else None
         made = app.main(
-            arguments, "pondero", standalone_mode=False, color=plain, terminal_width=width
+            arguments, "pondero", standalone_mode=False, color=plain, terminal_width=_help_width()
         )
         return int(made or 0)
     except click.exceptions.Exit as stop:

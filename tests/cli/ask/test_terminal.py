@@ -96,12 +96,18 @@ def test_the_figures_of_an_answer_are_broken_between_words(service, environment)
     assert max(map(len, rows)) < 40  # a word that is cut in two fills the row
 
 
-@pytest.mark.parametrize("wrong", [("--help",), ("--nosuch",)])
-def test_help_and_usage_fit_a_narrow_terminal(environment, wrong):
-    with running("ask", *wrong, environment=environment, columns=40, lines=300) as made:
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        (["ask", "--help"], "[MODEL[/LEVEL]]"),
+        (["ask", "--nosuch"], "see 'pondero ask --help'"),
+        (["threads"], "[OPTIONS] COMMAND [ARGS]..."),
+    ],
+)
+def test_help_and_usage_fit_a_narrow_terminal(environment, typed, words):
+    with running(*typed, environment=environment, columns=40, lines=300) as made:
         made.ended()
     rows = [row.rstrip() for row in made.text.splitlines()]
-    words = "[MODEL[/LEVEL]]" if wrong == ("--help",) else "see 'pondero ask --help'"
     assert words in " ".join(made.text.split())
     assert max(map(len, rows)) < 40
 
