@@ -97,7 +97,11 @@ class RequestRecord:
         self.meter.begun = None  # which would keep this record, and with it the request
         if not self._is_done:
             self._is_done = True
-            self._gateway.notify_observers(self._make_receipt(self._facts, self.settle()))
+            receipt = self._make_receipt(self._facts, self.settle())
+            if receipt.tries and receipt.end == "done":
+                self._gateway.receipts.add(receipt)
+            else:  # the journal knows nothing of a request without a try
+                self._gateway.notify_observers([receipt])
 
     def _make_receipt(self, facts: dict[str, Json], figures: Figures) -> Receipt:
         return Receipt(

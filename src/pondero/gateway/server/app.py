@@ -155,6 +155,7 @@ class App:
         await self.gateway.runs.aclose()
         await self.gateway.watch.wait_until_closed()  # cut streams write their last event
         self.rejections.close()
+        self.gateway.receipts.flush()
         self.gateway.close_hooks()
         with suppress(TimeoutError):
             async with timeout(_CLOSING):
@@ -239,6 +240,7 @@ class App:
 
     async def _serve_admin(self, arrival: Arrival, path: str) -> None:
         actor = await self._admin.check(arrival.head, path)
+        self.gateway.receipts.flush()  # the console shows all answers that clients have
         try:
             http = await arrival.read_body(self.gateway.config.server.max_body)
         except BodyProblem as problem:
@@ -259,6 +261,7 @@ class App:
             keys = None
         if self.seen.metrics is not None and urlsplit(head.url).path == "/metrics":
             _check_metrics_key(requester)
+            gateway.receipts.flush()
             await self._answer_unread(arrival, self.seen.metrics.page())
             return
         if client_dialect is None or head.method != "POST":

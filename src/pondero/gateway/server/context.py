@@ -43,6 +43,7 @@ from ..observability.feed import Feed
 from ..observability.ledger_database import LedgerDatabase
 from ..observability.log_redaction import redact_log
 from ..observability.receipt import Observer, Receipt
+from ..observability.receipt_batch import ReceiptBatch
 from ..observability.refusal_watch import RefusalWatch
 from ..quotas.usage_counter import UsageCounter
 from ..state.answer_cache import AnswerCache
@@ -144,6 +145,7 @@ class GatewayContext:
             self.refusal_watch.note,
             *observers,
         )
+        self.receipts: ReceiptBatch = ReceiptBatch(self.notify_observers)
         self.timeouts: Timeouts = timeouts or Timeouts()
         self._rejections: dict[Rejection, None] = {}
 
@@ -241,14 +243,16 @@ class GatewayContext:
         while len(self._rejections) > _REMEMBERED:
             del self._rejections[next(iter(self._rejections))]
 
-    def notify_observers(self, receipt: Receipt) -> None:
-        """Give a receipt to all observers; an error in one fails no request."""
-        seen = receipt if self.transport.needs_key else replace(receipt, offline=True)
+    def notify_observers(self, receipts: Sequence[Receipt]) -> None:
+        """Give receipts to all observers; an error in one fails no request."""
+        if not self.transport.needs_key:
+            receipts = [replace(receipt, offline=True) for receipt in receipts]
         for observer in self.observers:
-            try:
-                observer(seen)
-            except Exception:
-                LOG.exception("an observer failed")
+            for receipt in receipts:
+                try:
+                    observer(receipt)
+                except Exception:
+                    LOG.exception("an observer failed")
 
 
 @lru_cache(maxsize=64)

@@ -79,7 +79,7 @@ class Rejections:
             self._all = _Window(now)
         if window.count <= PER_ADDRESS and self._all.count < IN_ALL:
             self._all.count += 1
-            self._gateway.notify_observers(receipt)
+            self._gateway.notify_observers([receipt])
             return True
         window.unrecorded += 1
         window.last = receipt
@@ -134,7 +134,7 @@ class Rejections:
             # The last that waited: its row takes the place of the one that a kill would leave.
             row, self._saved_as = replace(row, id=self._saved_as), ""
             self._unsaved = None
-        self._gateway.notify_observers(row)
+        self._gateway.notify_observers([row])
         if self._saved_as:
             self._save(last)
 

@@ -31,6 +31,7 @@ from ..observability.audit_log import AuditLog
 from ..observability.ledger_database import LedgerDatabase
 from ..observability.observers import Observers, open_observers
 from ..observability.receipt import Observer
+from ..observability.receipt_batch import WAIT
 from ..state.envelope_secrets import FileSecrets
 from ..state.keys import FileKeys
 from ..state.shared_state import make_shared_state
@@ -135,6 +136,7 @@ def _serve_process(
             save_begun=seen.ledger.save_begun if seen.ledger is not None else None,
             audit=AuditLog(seen.ledger.note_audit if seen.ledger is not None else None),
         )
+        gateway.receipts.wait = WAIT
         if hasattr(signal, "SIGHUP"):
             signal.signal(signal.SIGHUP, lambda *_: _reload(gateway, reports=reports))
             unblock_signals({signal.SIGHUP})
