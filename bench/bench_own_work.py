@@ -81,6 +81,9 @@ def _costs(trees: dict[str, _Tree], works: list[str], rounds: int) -> Iterator[R
             else:
                 yield Row(f"{what}: CPU", 1e3 * value, "ms")
             yield Row(f"{what}: function calls", tree.ask(work, "calls"), "")
+            if kind in ("short", "stream"):
+                hooks = tree.ask(work, "hooks")
+                yield Row(f"{what}: function calls for hooks, without any", hooks, "", 0)
             if kind == "agent":
                 longest = 1e3 * tree.ask(work, "longest")
                 yield Row(f"{what}: longest on the loop", longest, "ms", None if name else HELD)
