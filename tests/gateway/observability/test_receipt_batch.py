@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from functools import partial
 
 from msgspec.structs import replace
 from tests.gateway.asgi import came
@@ -30,10 +31,10 @@ def test_receipts_that_come_together_are_told_together_and_in_order():
         batch = ReceiptBatch(lambda some: told.put_nowait(list(some)))
         batch.wait = 0.001
         for receipt in receipts(3):
-            batch.add(receipt)
+            batch.add(partial(replace, receipt))
         assert told.empty()
         assert await told.get() == receipts(3)
-        batch.add(RECEIPT)
+        batch.add(partial(replace, RECEIPT))
         assert await told.get() == [RECEIPT]
 
     asyncio.run(add())
@@ -46,7 +47,7 @@ def test_no_more_receipts_wait_than_a_kill_may_turn_into_estimates():
         batch = ReceiptBatch(lambda some: told.append(len(some)))
         batch.wait = LONG
         for receipt in receipts(130):
-            batch.add(receipt)
+            batch.add(partial(replace, receipt))
         batch.flush()
         batch.flush()
 
@@ -54,9 +55,25 @@ def test_no_more_receipts_wait_than_a_kill_may_turn_into_estimates():
     assert told == [64, 64, 2]
 
 
+def test_a_receipt_that_cannot_be_made_is_logged_and_fails_no_other(caplog):
+    told: list[Receipt] = []
+
+    async def add() -> None:
+        batch = ReceiptBatch(told.extend)
+        batch.wait = LONG
+        batch.add(lambda: RECEIPT)
+        batch.add(lambda: Receipt(no="field"))
+        batch.add(lambda: RECEIPT)
+        batch.flush()
+
+    asyncio.run(add())
+    assert told == [RECEIPT, RECEIPT]
+    assert "could not be recorded" in caplog.text
+
+
 def test_without_a_server_no_receipt_waits():
     told: list[Receipt] = []
-    ReceiptBatch(told.extend).add(RECEIPT)
+    ReceiptBatch(told.extend).add(lambda: RECEIPT)
     assert told == [RECEIPT]
 
 

@@ -30,6 +30,7 @@ class RequestRecord:
         self.meter.begun = self._note_try
         self._admission: Admission | None = None
         self._figures: Figures | None = None
+        self._seconds = 0.0
         self._is_done: bool = False
 
     def drop(self) -> None:
@@ -78,37 +79,43 @@ class RequestRecord:
         if self._gateway.save_begun is not None:
             killed = {**self._facts, "status": 500, "end": "failed", "reason": KILLED}
             killed["offline"] = not self._gateway.transport.needs_key
-            self._gateway.save_begun(self._make_receipt(killed, self.meter.find_most()))
+            self._gateway.save_begun(
+                self._make_receipt(killed, self.meter.find_most(), self._facts["last_try"])
+            )
 
-    def settle(self) -> Figures:
-        """Settle the reservation once the last call of a service is complete; return its figures.
+    def settle(self) -> None:
+        """Settle the reservation, if there is one, once the last call of a service is complete.
 
         A shared state then gets the use together with the answer's entries in the cache. If this
         process is killed before ``finish``, the budget is exact and the ledger has an estimate.
         """
-        if self._figures is None:
+        if self._admission is not None and self._admission.reserves and self._figures is None:
             self._figures = self.meter.find_figures()
-            if self._admission is not None:
-                self._admission.settle(self._figures)
-        return self._figures
+            self._admission.settle(self._figures)
 
     def finish(self) -> None:
         """Give the receipt to the observers, once; settle its reservation with these figures."""
         self.meter.begun = None  # which would keep this record, and with it the request
-        if not self._is_done:
-            self._is_done = True
-            receipt = self._make_receipt(self._facts, self.settle())
-            if receipt.tries and receipt.end == "done":
-                self._gateway.receipts.add(receipt)
-            else:  # the journal knows nothing of a request without a try
-                self._gateway.notify_observers([receipt])
+        if self._is_done:
+            return
+        self._is_done = True
+        self._seconds = monotonic() - self._begun
+        self.settle()
+        if "end" not in self._facts and self.meter.calls:
+            self._gateway.receipts.add(self._make_final_receipt)
+        else:  # the journal has nothing of a request without a call
+            self._gateway.notify_observers([self._make_final_receipt()])
 
-    def _make_receipt(self, facts: dict[str, Json], figures: Figures) -> Receipt:
+    def _make_final_receipt(self) -> Receipt:
+        figures = self._figures or self.meter.find_figures()
+        return self._make_receipt(self._facts, figures, self._seconds)
+
+    def _make_receipt(self, facts: dict[str, Json], figures: Figures, seconds: float) -> Receipt:
         return Receipt(
             **facts,
             said=self.requested_model[:LONGEST_MODEL],
             tries=figures.calls,
-            seconds=monotonic() - self._begun,
+            seconds=seconds,
             usage=figures.usage,
             estimated=figures.estimated,
             cost=figures.cost,

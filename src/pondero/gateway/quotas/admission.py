@@ -83,6 +83,11 @@ class Admission:
         self._uses = uses
         self._more: list[str] = []
 
+    @property
+    def reserves(self) -> bool:
+        """Return whether the request has quotas."""
+        return bool(self._uses)
+
     async def extend(self) -> None:
         """Reserve as much again: an earlier call of a service may have used all of it."""
         if not self._uses:
