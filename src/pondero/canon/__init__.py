@@ -69,7 +69,7 @@ from .request import (
     ToolKind,
 )
 from .saved_form import convert_saved, dump_saved, parse_saved
-from .written_turns import EarlierTurns, WrittenTurns
+from .written_turns import EarlierTurns, WrittenBody, WrittenTurns
 
 __all__ = [
     "BETWEEN_THOUGHTS",
@@ -129,6 +129,7 @@ __all__ = [
     "UsageUpdate",
     "V",
     "Verdict",
+    "WrittenBody",
     "WrittenTurns",
     "convert_json",
     "convert_saved",
