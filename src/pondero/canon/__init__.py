@@ -50,6 +50,7 @@ from .parts import (
     ToolCall,
     ToolResult,
     UnknownPart,
+    is_simple,
     make_call_id,
     parse_arguments,
 )
@@ -143,6 +144,7 @@ __all__ = [
     "get_decoder",
     "get_path",
     "is_emulated",
+    "is_simple",
     "is_thinking_only",
     "iter_events",
     "join_pieces",
