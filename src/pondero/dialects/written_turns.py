@@ -69,15 +69,14 @@ def encode_body(body: Mapping[str, Json]) -> bytes:
     name = next((key for key, value in body.items() if isinstance(value, EncodedTurns)), None)
     if name is None:
         return msgspec.json.encode(body)
-    pieces: list[bytes] = []
-    fields: dict[str, Raw] = {}
+    pieces, fields, turns = list[bytes](), dict[str, Raw](), body[name].turns
     for key, value in body.items():
+        start = b"%b%b:" % (b"," if pieces else b"{", msgspec.json.encode(key))
         if key == name:
-            pieces.append(b"%b:[%b]" % (msgspec.json.encode(key), b",".join(value.turns)))
+            pieces += (start, b"[", b",".join(turns), b"]")
         else:
-            encoded = msgspec.json.encode(value)
-            pieces.append(b"%b:%b" % (msgspec.json.encode(key), encoded))
-            fields[key] = Raw(encoded)
-    written = WrittenBody(b"{%b}" % b",".join(pieces))
-    written.name, written.turns, written.fields = name, body[name].turns, fields
+            fields[key] = Raw(encoded := msgspec.json.encode(value))
+            pieces += (start, encoded)
+    written = WrittenBody(b"".join((*pieces, b"}")))
+    written.name, written.turns, written.fields = name, turns, fields
     return written
