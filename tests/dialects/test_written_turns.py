@@ -3,6 +3,7 @@
 from operator import is_
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,6 +25,7 @@ from pondero.canon import (
     ToolCall,
     ToolResult,
     UnknownPart,
+    WrittenBody,
     WrittenTurns,
 )
 from pondero.dialects import get_dialect
@@ -148,6 +150,16 @@ def _encode(dialect: str, request: Request, target: Target) -> HttpRequest | str
         return str(error)
 
 
+def _check_written(body: WrittenBody) -> None:
+    """What a body says it was made of is what a reader finds in it."""
+    fields = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+    turns = msgspec.json.decode(fields.pop(body.name), type=list[msgspec.Raw])
+    assert tuple(map(bytes, turns)) == body.turns
+    assert [(name, bytes(raw)) for name, raw in fields.items()] == [
+        (name, bytes(raw)) for name, raw in body.fields.items()
+    ]
+
+
 @pytest.mark.parametrize("dialect", WRITERS)
 @given(st.data())
 @settings(max_examples=300, deadline=None)
@@ -160,7 +172,10 @@ def test_known_turns_change_no_byte(dialect, data):
         request = Request("m", messages, system=system, tools=tools)
         earlier.end = data.draw(st.integers(0, len(messages)))
         whole = _encode(dialect, request, target)
-        assert _encode(dialect, request, replace(target, earlier=earlier)) == whole
+        again = _encode(dialect, request, replace(target, earlier=earlier))
+        assert again == whole
+        if isinstance(again, HttpRequest) and isinstance(again.body, WrittenBody):
+            _check_written(again.body)
         messages = (*messages, *data.draw(talks(dialect)))
 
 
@@ -236,7 +251,10 @@ def test_what_depends_on_known_turns_is_the_same(dialect, quirks, known, more):
     for messages in (known, (*known, *more)):
         request = Request("m", messages)
         whole = _encode(dialect, request, target)
-        assert _encode(dialect, request, replace(target, earlier=earlier)) == whole
+        again = _encode(dialect, request, replace(target, earlier=earlier))
+        assert again == whole
+        if isinstance(again, HttpRequest) and isinstance(again.body, WrittenBody):
+            _check_written(again.body)
 
 
 def test_what_else_the_turns_depend_on_is_asked_for():
@@ -250,7 +268,10 @@ def test_what_else_the_turns_depend_on_is_asked_for():
             target = Target("r", "http://x", max_output=9, quirks=quirks)
             request = Request("m", (call, SEEN, SAID, ASK), tools=tools)
             whole = _encode(dialect, request, target)
-            assert _encode(dialect, request, replace(target, earlier=earlier)) == whole
+            again = _encode(dialect, request, replace(target, earlier=earlier))
+        assert again == whole
+        if isinstance(again, HttpRequest) and isinstance(again.body, WrittenBody):
+            _check_written(again.body)
 
 
 @pytest.mark.parametrize("dialect", WRITERS)

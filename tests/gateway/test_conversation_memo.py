@@ -142,6 +142,34 @@ class Client:
             return {"role": "user", "parts": [{"text": text}]}
         return {"role": "user", "content": text}
 
+    def show(self, how: str) -> Any:
+        """Return a turn with a picture, or with a file that only the service has."""
+        url, id = "https://example.com/a.png", "file-1"
+        parts: dict[str, tuple[Any, Any]] = {
+            "anthropic": (
+                {"type": "image", "source": {"type": "url", "url": url}},
+                {"type": "document", "source": {"type": "file", "file_id": id}},
+            ),
+            "openai_chat": (
+                {"type": "image_url", "image_url": {"url": url}},
+                {"type": "file", "file": {"file_id": id}},
+            ),
+            "openai_responses": (
+                {"type": "input_image", "image_url": url},
+                {"type": "input_file", "file_id": id},
+            ),
+            "gemini": (
+                {"fileData": {"fileUri": url, "mimeType": "image/png"}},
+                {
+                    "fileData": {
+                        "fileUri": "https://generativelanguage.googleapis.com/v1beta/files/1"
+                    }
+                },
+            ),
+        }
+        part = parts[self.front][how == "file"]
+        return {"role": "user", "parts" if self.front == "gemini" else "content": [part]}
+
     def ask_again(self, text: str) -> None:
         """Ask something in the place of the last question, or after the results of calls."""
         if "Question" in json.dumps(self.turns[-1]):
@@ -184,6 +212,12 @@ class Client:
             self.turns.insert(at, deepcopy(self.turns[at]))
         elif how == "say":
             self.turns[at] = self.ask("Something else.")
+        elif how in ("picture", "file"):
+            self.turns[at] = self.show(how)
+        elif how == "fail" and self.front == "anthropic":
+            content = self.turns[at].get("content")
+            if isinstance(content, list) and content[-1]["type"] == "tool_result":
+                content[-1]["is_error"] = True
         elif how == "mark" and self.front == "anthropic":
             content = self.turns[at].get("content")
             if isinstance(content, list) and content and content[-1]["type"] != "thinking":
@@ -259,7 +293,7 @@ STEPS = st.one_of(
     st.tuples(
         st.just("edit"),
         st.integers(0, 30),
-        st.sampled_from(["drop", "twice", "say", "mark", "order"]),
+        st.sampled_from(["drop", "twice", "say", "mark", "order", "picture", "file", "fail"]),
     ),
     st.tuples(st.just("again"), st.integers(0, 3)),
     st.tuples(st.just("key"), st.sampled_from([key.name for key in KEYS])),
@@ -347,6 +381,15 @@ def test_remembering_changes_no_request_no_answer_and_no_rejection(front, back, 
 @pytest.mark.parametrize("back", MODELS)
 def test_a_conversation_is_remembered(front, back):
     assert anyio.run(_compare, front, back, [("ask", "high")] * 5) > 2
+
+
+@pytest.mark.parametrize("front", BACKS)
+@pytest.mark.parametrize("back", MODELS)
+@pytest.mark.parametrize("how", ["picture", "file", "fail", "mark"])
+def test_what_is_not_simple_is_found_in_any_turn(front, back, how):
+    ask = ("ask", "high")
+    for at in (0, -1):  # it is in a turn that is known, and in a new one that later is
+        anyio.run(_compare, front, back, [*[ask] * 4, ("edit", at, how), ask, ask, ask])
 
 
 @pytest.mark.parametrize("front", BACKS)

@@ -10,6 +10,8 @@ from msgspec.structs import replace
 from tests.handoff.services import ALL, USUAL, conversation
 
 from pondero.canon import (
+    CacheBreakpoint,
+    Image,
     LevelUpdate,
     Message,
     Origin,
@@ -18,8 +20,9 @@ from pondero.canon import (
     Thinking,
     ToolCall,
     ToolResult,
+    is_simple,
 )
-from pondero.handoff import BegunView, begun_view, continue_handoff, handoff
+from pondero.handoff import BegunView, begun_view, continue_handoff, handoff, list_tools
 
 STRICT = {"merges": True, "begins_with_user": True, "id_pattern": "[a-zA-Z0-9]{9}", "id_length": 9}
 IDS = ("callnumb1", "callnumb2", "callnumb3", "callnumb4", "call number 5", "")
@@ -39,6 +42,9 @@ class Views:
         return None
 
     def keep(self, messages: tuple[Message, ...], begun: BegunView) -> None:
+        seen = begun.view.messages
+        assert begun.is_simple == all(map(is_simple, (*messages, *seen)))
+        assert begun.tools == tuple(dict.fromkeys(list_tools(seen)))
         self.kept.append((messages, begun))
 
 
@@ -60,6 +66,8 @@ ODD = st.sampled_from(
     [
         Message("user", (Text("And now?"),)),
         Message("user", (Text(" "),)),
+        Message("user", (Text("Marked.", cache=CacheBreakpoint()),)),
+        Message("user", (Image(url="https://example.com/a.png"),)),
         Message("user", (_result("callnumb1"), Text("Late."))),
         Message("user", ()),
         Message("assistant", (Text("Well."),)),

@@ -50,6 +50,7 @@ from .parts import (
     ToolCall,
     ToolResult,
     UnknownPart,
+    is_simple,
     make_call_id,
     parse_arguments,
 )
@@ -69,7 +70,7 @@ from .request import (
     ToolKind,
 )
 from .saved_form import convert_saved, dump_saved, parse_saved
-from .written_turns import EarlierTurns, WrittenTurns
+from .written_turns import EarlierTurns, WrittenBody, WrittenTurns
 
 __all__ = [
     "BETWEEN_THOUGHTS",
@@ -129,6 +130,7 @@ __all__ = [
     "UsageUpdate",
     "V",
     "Verdict",
+    "WrittenBody",
     "WrittenTurns",
     "convert_json",
     "convert_saved",
@@ -142,6 +144,7 @@ __all__ = [
     "get_decoder",
     "get_path",
     "is_emulated",
+    "is_simple",
     "is_thinking_only",
     "iter_events",
     "join_pieces",

@@ -252,6 +252,26 @@ class Origin(Struct, frozen=True, omit_defaults=True):
     deployment: str | None = None
 
 
+def is_simple(message: "Message") -> bool:
+    """Return whether a message has nothing but words, thinking, calls and results that are words.
+
+    It has no file, no unknown part, no cache breakpoint, no failed result and no level: most steps
+    that fit a conversation to a service look for one of these, and pass over simple messages.
+    """
+    for part in message.parts:
+        if isinstance(part, Text | ToolCall):
+            if part.cache is not None:
+                return False
+        elif isinstance(part, ToolResult):
+            if part.error or part.cache is not None:
+                return False
+            if any(not isinstance(each, Text) or each.cache is not None for each in part.content):
+                return False
+        elif not isinstance(part, Thinking):
+            return False
+    return True
+
+
 _KINDS = frozenset((Text, Thinking, ToolCall, ToolResult, Image, Blob, UnknownPart, LevelUpdate))
 
 

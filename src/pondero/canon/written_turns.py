@@ -1,8 +1,9 @@
 """The turns of a conversation as an earlier request wrote them, which need not be written again."""
 
+from collections.abc import Mapping
 from typing import Protocol
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from .parts import Message
 
@@ -17,6 +18,17 @@ class WrittenTurns(Struct, frozen=True):
     turns: tuple[bytes, ...]
     by: object
     state: object
+
+
+class WrittenBody(bytes):
+    """A body with the bytes that it was made of, so that it need not be read again.
+
+    ``name`` is that of the field with the ``turns``; ``fields`` are all others.
+    """
+
+    name: str
+    turns: tuple[bytes, ...]
+    fields: Mapping[str, Raw]
 
 
 class EarlierTurns(Protocol):

@@ -16,7 +16,7 @@ from .adapt_parts import (
     answer_interrupted,
     is_reachable,
 )
-from .begun_view import BegunView, KnownViews, continue_handoff
+from .begun_view import BegunView, KnownViews, continue_handoff, list_tools
 from .destination import (
     Destination,
     Rejection,
@@ -63,6 +63,7 @@ __all__ = [
     "holds_other_account",
     "holds_other_kind",
     "is_reachable",
+    "list_tools",
     "replace_surrogates_in_json",
     "retell_calls",
     "retell_open_loop",

@@ -10,7 +10,7 @@ from typing import Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..canon import Message, ToolCall
+from ..canon import Message, ToolCall, ToolResult, is_simple
 from .call_ids import answers
 from .destination import Destination
 from .manifest import Change, Manifest
@@ -24,13 +24,16 @@ class BegunView(Struct, frozen=True):
     """The view of the beginning of a conversation; ``calls``: the ids of all calls in it.
 
     ``made``: the messages of the view that are not the conversation's own, since the last one that
-    was kept.
+    was kept. ``tools``: the names of tools in it. ``is_simple``: so are all messages of the
+    beginning and of its view.
     """
 
     target: Destination
     view: View
     calls: frozenset[str]
     made: tuple[Message, ...]
+    tools: tuple[str, ...] = ()
+    is_simple: bool = False
 
 
 class KnownViews(Protocol):
@@ -93,7 +96,20 @@ def _begin(
     own = set(map(id, new))
     made = tuple([each for each in view.messages[before:] if id(each) not in own])
     ids = calls if begun is None else begun.calls | calls
-    return BegunView(target, view, ids, made)
+    more = view.messages[before:]
+    tools = list_tools(more) if begun is None else (*begun.tools, *list_tools(more))
+    simple = (begun is None or begun.is_simple) and all(map(is_simple, (*new, *made)))
+    return BegunView(target, view, ids, made, tuple(dict.fromkeys(tools)), simple)
+
+
+def list_tools(messages: Sequence[Message]) -> list[str]:
+    """Return the names of the tools that are called in messages, or whose results name them."""
+    return [
+        part.name or ""
+        for message in messages
+        for part in message.parts
+        if isinstance(part, ToolCall) or (isinstance(part, ToolResult) and part.name)
+    ]
 
 
 def _list_closed(messages: Sequence[Message]) -> frozenset[str] | None:

@@ -149,3 +149,85 @@ def test_a_text_that_looks_like_what_is_between_two_others_hides_no_mark():
     assert isinstance(body, SplitBody)
     for mark in (b'"tools"', b"tools", b'"x"', b'"pad"', b'"messages"'):
         assert mark in body
+
+
+HEADS = (
+    *('{"model":"m","messages":', '{"model":"n","messages":', '{"a":"[{\\"","messages":'),
+    *('{"messages":3,"messages":', '{"messages":"","mess":"":'),
+)
+TAILS = (
+    *("}", ',"tools":["a"]}', ',"messages":[]}', ',"messages":{}}', ""),
+    *(',"messages":[{"role":"user","content":"b"}]}', ',"m\\u0065ssages":[1,2,3,4,5]}', "}}"),
+)
+
+
+def _split(memo: ConversationMemo, raw: bytes, client: str = "a") -> HttpRequest:
+    http = HttpRequest("POST", "http://x/v1/messages", {}, raw)
+    return split_body(memo, http, FORM, client=client)
+
+
+def _describe(body: bytes) -> object:
+    if not isinstance(body, SplitBody):
+        return body
+    fields = [(name, bytes(raw)) for name, raw in body.fields.items()]
+    return bytes(body), fields, body.turns, body.about
+
+
+@given(st.data())
+@settings(max_examples=300)
+def test_a_body_is_split_the_same_whatever_was_split_before(data):
+    memo, service = ConversationMemo(1 << 20), get_dialect("anthropic").service()
+    turns = [_message("user", "a"), _message("assistant", "b")] * 3
+    for _ in range(data.draw(st.integers(2, 5))):
+        turns = [*turns, _message("user", data.draw(TEXTS))]
+        gap, head = data.draw(st.sampled_from([",", ", "])), data.draw(st.sampled_from(HEADS))
+        listed = gap.join(json.dumps(turn, separators=(",", ":")) for turn in turns)
+        for end in ("}", data.draw(st.sampled_from(TAILS))):
+            raw = f"{head}[{listed}]{end}".encode()
+            http = _split(memo, raw)
+            assert _describe(http.body) == _describe(_split(ConversationMemo(0), raw).body)
+            try:
+                for _ in parse_known_in_steps(memo, service, http):
+                    pass
+            except Exception:  # noqa: BLE001 - what is rejected is not remembered
+                pass
+        turns = [*turns, _message("assistant", data.draw(TEXTS))]
+        if data.draw(st.booleans()):
+            turns[data.draw(st.integers(0, len(turns) - 1))] = _message("user", "other")
+
+
+@pytest.mark.parametrize("separators", [(",", ":"), (", ", ": ")])
+@pytest.mark.parametrize("after", [{}, {"tools": TOOLS}])
+def test_known_turns_are_not_read_again(monkeypatch, separators, after):
+    memo, service = ConversationMemo(1 << 20), get_dialect("anthropic").service()
+    turns = [_message("user", "a" * 99), _message("assistant", "b")] * 4
+
+    def send(turns: list[dict[str, object]], client: str = "a") -> bytes:
+        fields = {"model": "m", "max_tokens": 9, "messages": turns, **after}
+        http = _split(memo, json.dumps(fields, separators=separators).encode(), client)
+        for _ in parse_known_in_steps(memo, service, http):
+            pass
+        return http.body
+
+    read: list[bytes] = []
+    whole = module._read_turns
+    monkeypatch.setattr(module, "_read_turns", lambda *args: read.append(args[0]) or whole(*args))
+    send([*turns, _message("user", "c")])
+    longer = [*turns, _message("user", "c"), _message("assistant", "d"), _message("user", "e")]
+    assert isinstance(send(longer), SplitBody)
+    assert len(read) == 1
+    send(longer, "b")  # another client's
+    assert len(read) == 2
+    send([_message("user", "other"), *longer[1:]])
+    assert len(read) == 3
+
+
+def test_a_conversation_that_is_forgotten_is_not_found_by_its_end():
+    memo, service = ConversationMemo(30_000), get_dialect("anthropic").service()
+    for number in range(20):
+        turns = [_message("user", f"{number}"), _message("assistant", "b")] * 3
+        fields = {"model": "m", "max_tokens": 9, "messages": [*turns, _message("user", "c")]}
+        http = _split(memo, json.dumps(fields).encode())
+        for _ in parse_known_in_steps(memo, service, http):
+            pass
+    assert 0 < len(memo._ends) <= len(memo)

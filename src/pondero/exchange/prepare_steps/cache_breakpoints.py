@@ -25,9 +25,12 @@ _MODELS = 512  # a gateway that serves every model of the catalog stays below th
 _TURNS = 2  # the last turn is written to the cache, the one before it read from there
 
 
-def add_cache_breakpoints(entry: ModelEntry, request: Request) -> Request:
-    """Add breakpoints if this model's cache needs them and the request has none."""
-    if not _needs_them(entry) or not entry.capability.thinks or _list_marked(request):
+def add_cache_breakpoints(entry: ModelEntry, request: Request, *, simple: int = 0) -> Request:
+    """Add breakpoints if this model's cache needs them and the request has none.
+
+    ``simple``: how many first messages are known to have none.
+    """
+    if not _needs_them(entry) or not entry.capability.thinks or _list_marked(request, simple):
         return request
     messages, left = list(request.messages), _TURNS
     for number in reversed(range(len(messages))):
@@ -65,14 +68,14 @@ def _mark_end(message: Message) -> Message:
     return message
 
 
-def _list_marked(request: Request) -> list[Text | Tool | Part]:
+def _list_marked(request: Request, simple: int = 0) -> list[Text | Tool | Part]:
     """Return what has a breakpoint; the plain lists are for the many that have none."""
     return [
         *[text for text in request.system if text.cache is not None],
         *[tool for tool in request.tools if tool.cache is not None],
         *[
             part
-            for message in request.messages
+            for message in request.messages[simple:]
             for part in message.parts
             if isinstance(part, _MARKED) and part.cache is not None
         ],

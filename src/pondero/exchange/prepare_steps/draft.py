@@ -5,7 +5,7 @@ from typing import Any, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...canon import EarlierTurns, HttpRequest, ReplayRules, Request, Target
+from ...canon import EarlierTurns, HttpRequest, Message, ReplayRules, Request, Target
 from ...catalog import ModelEntry
 from ...dialects import Caller
 from ...handoff import KnownViews, Manifest, Rejection, View
@@ -31,6 +31,10 @@ class LevelWindow(Struct, frozen=True):
 
 class EarlierRequests(KnownViews, EarlierTurns, Protocol):
     """What is known of one conversation since its earlier requests to one model."""
+
+    def find_simple(self, messages: tuple[Message, ...]) -> tuple[int, tuple[str, ...]]:
+        """Return how many first messages of a view are known to be simple, and their tools."""
+        ...
 
 
 class RequestDraft(Struct, frozen=True, kw_only=True, gc=False):
@@ -65,6 +69,14 @@ class RequestDraft(Struct, frozen=True, kw_only=True, gc=False):
     restore: OutputRestore | None = None
     calls: CallRestore = NO_RESTORE
     http: HttpRequest = _NOT_ENCODED
+
+    def find_rest(self) -> tuple[tuple[Message, ...], tuple[str, ...]]:
+        """Return the messages after those that are known to be simple, and the tools of these."""
+        messages = self.request.messages
+        if self.views is None:
+            return messages, ()
+        count, tools = self.views.find_simple(messages)
+        return messages[count:], tools
 
     def but(self, **changes: Any) -> "RequestDraft":
         """Return the draft with some fields changed."""

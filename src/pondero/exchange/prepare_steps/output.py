@@ -40,7 +40,7 @@ def fit_citations(draft: RequestDraft) -> RequestDraft:
     request = draft.request
     documents = [
         part
-        for message in request.messages
+        for message in draft.find_rest()[0]
         for part in message.parts
         if isinstance(part, Blob) and message.role == "user"
     ]

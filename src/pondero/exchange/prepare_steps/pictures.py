@@ -12,7 +12,7 @@ def check_pictures(draft: RequestDraft) -> RequestDraft:
     limits = draft.replay_rules.pictures
     if limits is None:
         return draft
-    pictures = list(_iter_pictures(draft.request.messages))
+    pictures = list(_iter_pictures(draft.find_rest()[0]))
     many = len(pictures) > limits.crowd
     for picture in pictures:
         why = _find_excess(picture, limits, many=many)

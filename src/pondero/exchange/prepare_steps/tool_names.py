@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from ...canon import Message, Part, Request, ToolCall, ToolResult
 from ...dialects import ToolRules
+from ...handoff import list_tools
 from ...thinking import Adjustment
 from .draft import RequestDraft
 
@@ -18,7 +19,7 @@ _DIGITS = 8  # of the digest that tells apart names which would become equal
 def fit_tool_names(draft: RequestDraft) -> RequestDraft:
     """Give every tool a name that the service takes; calls come back under the tool's own."""
     rules = draft.caller.tools
-    names = _list_names(draft.request) if rules.name_letters else ()
+    names = _list_names(draft) if rules.name_letters else ()
     if not names:
         return draft
     takes, _ = _compile(rules)
@@ -70,16 +71,14 @@ def _compile(rules: ToolRules) -> tuple[re.Pattern[str], re.Pattern[str]]:
     )
 
 
-def _list_names(request: Request) -> tuple[str, ...]:
+def _list_names(draft: RequestDraft) -> tuple[str, ...]:
     """Return the names of functions on offer and in the history, each once."""
-    found = dict.fromkeys([tool.name for tool in request.tools])
-    for message in request.messages:
-        for part in message.parts:
-            if isinstance(part, ToolCall) or (isinstance(part, ToolResult) and part.name):
-                found[part.name or ""] = None
+    tools = draft.request.tools
+    rest, known = draft.find_rest()
+    found = dict.fromkeys((*[tool.name for tool in tools], *known, *list_tools(rest)))
     if not found:
         return ()
-    own = {tool.name for tool in request.tools if tool.raw is not None}
+    own = {tool.name for tool in tools if tool.raw is not None}
     return tuple(name for name in found if name not in own)
 
 

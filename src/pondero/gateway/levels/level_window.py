@@ -21,6 +21,7 @@ from ...exchange import can_state_inside, with_fields, with_list_headers
 from ...thinking import Adjustment, depth_paths
 from ..requests.attempt import Attempt
 from ..requests.routed_request import RoutedRequest, StoredLevel
+from ..requests.split_body import read_fields
 from ..server.context import GatewayContext
 from .level_rules import AppliedLevel, limit_word
 from .sent_turns import SentTurns, find_first_key, list_level_keys, read_turns
@@ -267,8 +268,9 @@ def _write_turns(
             is_unbound = stated.unbound[0] <= number < stated.unbound[1]
             turns.append(_drop_thinking(turn, form) if is_unbound else turn)
             dropped += turns[-1] is not turn
-    body = msgspec.json.encode({**sent.fields, sent.name: Raw(b"[%b]" % b",".join(turns))})
     exchange, plan, level = attempt.exchange, attempt.exchange.plan, attempt.level
+    fields = read_fields(exchange.http.body)
+    body = msgspec.json.encode({**fields, sent.name: Raw(b"[%b]" % b",".join(turns))})
     if dropped:
         plan = replace(plan, adjustments=(*plan.adjustments, _note_unbound(dropped)))
     http = replace(exchange.http, body=body)

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from ...canon import Json, get_decoder
+from ...canon import Json, WrittenBody, get_decoder
 from ...catalog import ModelEntry
 from ...dialects import get_dialect
 from ..requests.split_body import SplitBody, read_fields
@@ -51,7 +51,7 @@ class BegunKeys(Struct, frozen=True):
 
 
 class SentTurns(Struct, frozen=True):
-    """A body whose conversation may get turns that set a level.
+    """A body whose conversation may get turns that set a level; ``fields`` are at least its others.
 
     ``own``: the turns of the client that set one. ``begun``: the keys of its first turns.
     ``is_split``: they are the client's own bytes.
@@ -71,19 +71,15 @@ def read_turns(body: bytes, entry: ModelEntry, *, client: bytes, owner: str) -> 
     ``client`` is the client's body, and ``owner`` whose conversation with which model it is.
     """
     places = get_dialect(entry.provider.dialect).service().depth
-    fields = read_fields(body)
-    raw = fields.get(places.turns)
-    if raw is None:
+    fields, turns = _read_fields(body, places.turns)
+    if not turns:
         return None
-    begun, turns, is_split = _find_begun(client, owner), None, isinstance(body, SplitBody)
+    begun, is_split = _find_begun(client, owner), isinstance(body, SplitBody)
     marks = [f'"{mark}"'.encode() for mark in places.marks]
     if isinstance(body, SplitBody):
-        turns = tuple(body.turns)
         begun = None if begun is None or begun.turns else begun
         if not any(map(body.has_in_turns, marks)):
             return SentTurns(fields, places.turns, turns, is_split=True, begun=begun)
-    elif not (turns := _split(raw)):
-        return None
     elif begun is not None and begun.turns and turns[: begun.count] == begun.turns:
         turns = (*begun.turns, *turns[begun.count :])  # the same bytes are kept once
     else:
@@ -94,6 +90,16 @@ def read_turns(body: bytes, entry: ModelEntry, *, client: bytes, owner: str) -> 
         if any(mark in turn for mark in marks) and _sets_level(turn, places.marks):
             own |= {at}
     return SentTurns(fields, places.turns, turns, own, is_split, begun)
+
+
+def _read_fields(body: bytes, name: str) -> tuple[Mapping[str, Raw], tuple[bytes, ...]]:
+    """Return the fields of a body, and the turns in the field of this name."""
+    if isinstance(body, WrittenBody) and body.name == name:
+        return body.fields, body.turns
+    fields = read_fields(body)
+    if name not in fields:
+        return fields, ()
+    return fields, tuple(body.turns) if isinstance(body, SplitBody) else _split(fields[name])
 
 
 def _find_begun(client: bytes, owner: str) -> BegunKeys | None:

@@ -72,12 +72,13 @@ def _may_state(turns: Raw, places: DepthPlaces, body: bytes) -> bool:
     return may_escape_names(contains)
 
 
-def drop_stated_turns(request: Request, places: DepthPlaces) -> Request:
+def drop_stated_turns(request: Request, places: DepthPlaces, *, simple: int = 0) -> Request:
     """Return a request without the turns that only set a level, for a plan that states it.
 
     Otherwise they would set another level than the plan, or one that the model does not have.
+    ``simple``: how many first messages are known to be none.
     """
-    if not has_stated_turns(request, places):
+    if not has_stated_turns(request, places, simple=simple):
         return request
     messages: list[Message] = []
     for message in request.messages:
@@ -88,11 +89,11 @@ def drop_stated_turns(request: Request, places: DepthPlaces) -> Request:
     return replace(request, messages=tuple(messages))
 
 
-def has_stated_turns(request: Request, places: DepthPlaces) -> bool:
+def has_stated_turns(request: Request, places: DepthPlaces, *, simple: int = 0) -> bool:
     """Return whether a request has turns that only set a level."""
     if not places.marks:
         return False
-    for message in request.messages:
+    for message in request.messages[simple:]:
         for part in message.parts:
             if isinstance(part, UnknownPart) and _is_stated(part, places.marks):
                 return True

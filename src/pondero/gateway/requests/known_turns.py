@@ -16,7 +16,7 @@ from ...canon import HttpRequest, Json, Message, ToolCall, ToolResult
 from ...dialects import ParsedRequest, Rejected, Service, TurnForm
 from ...exchange import WorkSteps, finish_steps
 from ..state.conversation_memo import ConversationMemo, KnownConversation
-from .split_body import KnownBeginning, SplitBody, split_body
+from .split_body import KnownBeginning, SplitBody, remember_places, split_body
 
 _FRAME = 4  # times its bytes: what the other fields take
 _KEPT = 3  # ends of one request: clients move a mark over their last turns
@@ -46,6 +46,7 @@ def parse_known_in_steps(
         known, parsed = KnownBeginning(), service.parse(http)
     if not _is_odd(parsed, form):
         body.remembered = _remember(memo, body, form, known, parsed.request.messages)
+        remember_places(memo, body)
         _remember_frame(memo, body, frame, parsed)
     return parsed
 

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from operator import is_
 from typing import cast
 
-from ...canon import Message, WrittenTurns, dump_json
+from msgspec.structs import replace
+
+from ...canon import Message, WrittenTurns, dump_json, is_simple
 from ...catalog import ModelEntry
-from ...exchange import EarlierRequests
 from ...handoff import BegunView
 from ..state.conversation_memo import ConversationMemo
 from .routed_request import RoutedRequest
@@ -16,14 +17,14 @@ _DECODED = 3  # times its bytes: what a message takes
 _TURN = 50  # bytes of a turn that is written, in addition to its own
 
 
-def find_views(routed: RoutedRequest, entry: ModelEntry) -> EarlierRequests | None:
+def find_views(routed: RoutedRequest, entry: ModelEntry) -> "EarlierViews | None":
     """Return what is known of this conversation, as this model reads it; None for a short one."""
     if routed.memo is None or routed.is_hooked:
         return None
-    return _Views(routed.memo, routed.parsed.request.messages, entry)
+    return EarlierViews(routed.memo, routed.parsed.request.messages, entry)
 
 
-class _Views:
+class EarlierViews:
     """Views of one conversation for one model; ``sent`` is what the memo knows it by."""
 
     def __init__(
@@ -45,11 +46,28 @@ class _Views:
 
     def keep(self, messages: tuple[Message, ...], begun: BegunView) -> None:
         """Keep the view of these messages, if as many were sent."""
+        if begun.is_simple:
+            first = self._begun[0] if self._begun is not None and self._begun[1].is_simple else 0
+            sent_are_simple = all(map(is_simple, self._sent[first : len(messages)]))
+            begun = replace(begun, is_simple=sent_are_simple)
         self._begun = (len(messages), begun)
         weight = sum(_CHANGE + _DECODED * len(dump_json(each)) for each in begun.made)
         weight += 24 * len(messages) + _CHANGE * len(begun.view.manifest.changes)
         sent = self._sent[: len(messages)]
         self._memo.note_prefix(sent, "view", self._key, (messages, begun), weight=weight)
+
+    def count_simple(self, messages: tuple[Message, ...]) -> int:
+        """Return how many first messages are known to be simple, as restored and as sent."""
+        known = self.find(messages)
+        return known[0] if known is not None and known[1].is_simple else 0
+
+    def find_simple(self, messages: tuple[Message, ...]) -> tuple[int, tuple[str, ...]]:
+        """Return how many first messages of a view are known to be simple, and their tools."""
+        if self._begun is None or not self._begun[1].is_simple:
+            return 0, ()
+        begun = self._begun[1]
+        kept = begun.view.messages
+        return (len(kept), begun.tools) if _begins_with(messages, kept) else (0, ())
 
     def find_end(self, messages: tuple[Message, ...]) -> int:
         """Return how many first messages are those of a view that is kept."""

@@ -317,10 +317,13 @@ def check_tools(routed: RoutedRequest, entry: ModelEntry) -> None:
             raise BadParameter(text)
 
 
-def check_files(routed: RoutedRequest) -> None:
-    """Raise BadParameter for a file that only the service of the client's API can read."""
+def check_files(routed: RoutedRequest, *, simple: int = 0) -> None:
+    """Raise BadParameter for a file that only the service of the client's API can read.
+
+    ``simple``: how many first messages are known to have none.
+    """
     rules = routed.service.portability
-    for number, message in enumerate(routed.parsed.request.messages):
+    for number, message in enumerate(routed.parsed.request.messages[simple:], simple):
         for part in message.parts if message.role == "user" else ():
             for inner in part.content if isinstance(part, ToolResult) else (part,):
                 if (name := _find_file(inner, rules)) is not None:
@@ -366,17 +369,20 @@ def with_user_turn(routed: RoutedRequest, request: Request) -> Request:
     return replace(request, messages=(*request.messages, SILENCE))
 
 
-def with_told_errors(entry: ModelEntry, request: Request) -> Request:
-    """Return the request with words for failed tool calls, if the model's API has no field."""
+def with_told_errors(entry: ModelEntry, request: Request, *, simple: int = 0) -> Request:
+    """Return the request with words for failed tool calls, if the model's API has no field.
+
+    ``simple``: how many first messages are known to have no failed call.
+    """
     if make_destination(entry, _POLICY).takes.result_errors:
         return request
-    messages = [
+    told = [
         replace(message, parts=tuple(map(_tell_error, message.parts)))
         if _has_error(message)
         else message
-        for message in request.messages
+        for message in request.messages[simple:]
     ]
-    return replace(request, messages=tuple(messages))
+    return replace(request, messages=(*request.messages[:simple], *told))
 
 
 def _has_error(message: Message) -> bool:

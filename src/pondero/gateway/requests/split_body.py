@@ -6,8 +6,10 @@ longer than all else, so the answers for its known turns and long fields are rem
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache
+from secrets import token_hex
+from typing import cast
 
 from msgspec import DecodeError, Raw, Struct
 from msgspec.structs import replace
@@ -24,6 +26,10 @@ _SHORT = 16  # bytes of a field that may be null or empty, on which other fields
 _LEAST = 4  # turns that are worth the while
 _LONG = 1_024  # bytes of a field that is remembered
 _BEGINS = 32  # bytes by which a field is found in its body
+_ENDS = 256  # bytes by which the known turns of a body are found
+_TRIES = 32  # places where they may end
+_GAPS = (b",", b", ")  # between turns, as JSON is usually written
+_STAND_IN = b'"%b"' % token_hex(16).encode()  # for known turns: no client knows it
 # A mark without punctuation is never partly in one value of JSON and partly in another.
 _MARK = re.compile(rb'[\w"\\-]+')
 _MARK_BYTES = frozenset(byte for byte in range(256) if _MARK.match(bytes([byte])))
@@ -38,11 +44,20 @@ class KnownBeginning(Struct, frozen=True):
     read: KnownConversation = KnownConversation()
 
 
+class TurnPlaces(Struct, frozen=True):
+    """Where the turns are in a body: the place of their list, and what is between two of them."""
+
+    start: int
+    gap: bytes
+    client: Hashable
+
+
 class SplitBody(bytes):
     """A body, its ``fields`` and the ``turns`` of its conversation; ``begun`` is known of them.
 
     ``name`` is that of the field with the turns. ``about``: what reading them depends on besides.
     ``remembered``: the beginnings that the next request may continue, the shortest first.
+    ``places``: where the turns are, if that is known.
     """
 
     fields: Mapping[str, Raw]
@@ -54,6 +69,7 @@ class SplitBody(bytes):
     known: Mapping[str, SearchedText]
     new_turns: SearchedText
     rest: SearchedText
+    places: TurnPlaces | None = None
 
     def __contains__(self, mark: object) -> bool:
         """Return whether a mark is in the body."""
@@ -96,20 +112,103 @@ def split_body(
     """Return a request with its body split; the same if that is short, or of another form."""
     if form is None or not is_remembered(http) or isinstance(http.body, SplitBody):
         return http
+    place = (client, http.url, form.field)
     try:
-        fields = _FIELDS.decode(http.body)
-        turns = list(map(bytes, _TURNS.decode(fields[form.field])))
+        fields, turns, places = _continue_turns(memo, http.body, form.field, place) or _read_turns(
+            http.body, form.field
+        )
     except (DecodeError, KeyError, UnicodeDecodeError, RecursionError):
         return http
     if len(turns) < _LEAST:
         return http
     body = SplitBody(http.body)
-    body.fields, body.name, body.turns = fields, form.field, turns
+    body.fields, body.name, body.turns, body.places = fields, form.field, turns, places
     body.about = _describe(http, fields, form, client)
     body.begun = _find_beginning(memo, body, form)
     body.new_turns = SearchedText(tuple(turns[body.begun.count :]))
-    _find_known_texts(body, memo.search)
+    start = _find_known_texts(body, memo.search)
+    if places is None and start is not None:
+        body.places = _find_places(body, start, place)
     return replace(http, body=body)
+
+
+_Split = tuple[Mapping[str, Raw], list[bytes], TurnPlaces | None]
+
+
+def _read_turns(body: bytes, name: str) -> _Split:
+    fields = _FIELDS.decode(body)
+    return fields, list(map(bytes, _TURNS.decode(fields[name]))), None
+
+
+def _continue_turns(
+    memo: ConversationMemo, body: bytes, name: str, client: Hashable
+) -> _Split | None:
+    """Return fields and turns of a body that begins with known turns; only the rest is read.
+
+    Raises DecodeError if the rest is no JSON.
+    """
+    opening = memo.find_opening(client)
+    end = len(body) if opening else -1
+    for _ in range(_TRIES):
+        end = body.rfind(opening, 0, max(0, end)) if end > 0 else -1
+        if end < 0:
+            return None
+        found = memo.find_end((client, end, body[max(0, end - _ENDS) : end]))
+        if found is not None:
+            known, places = found
+            split = _read_rest(body, name, end, known.turns.texts, cast("TurnPlaces", places))
+            if split is not None:
+                return split
+    return None
+
+
+def _read_rest(
+    body: bytes, name: str, end: int, texts: Sequence[bytes], places: TurnPlaces
+) -> _Split | None:
+    """Return fields and turns of a body with these turns up to ``end``; None if it has others.
+
+    Instead of the turns, a stand-in is read: if it is the first element of the list, so are they.
+    """
+    start, gap = places.start, places.gap
+    known = gap.join(texts)
+    if body[start : start + 1] != b"[" or end != start + 1 + len(known):
+        return None
+    if not body.startswith(known, start + 1):
+        return None
+    fields = _FIELDS.decode(b"%b[%b%b" % (body[:start], _STAND_IN, body[end:]))
+    raw = fields[name]
+    first, rest = (found := list(map(bytes, _TURNS.decode(raw))))[:1], found[1:]
+    if first != [_STAND_IN] or not body.startswith(gap + gap.join(rest), end):
+        return None
+    whole = memoryview(body)[start : end + len(raw) - 1 - len(_STAND_IN)]
+    return {**fields, name: Raw(whole)}, [*texts, *rest], places
+
+
+def _find_places(body: SplitBody, start: int, client: Hashable) -> TurnPlaces | None:
+    """Return where the turns are; None if they are written in an unusual way."""
+    for gap in _GAPS:
+        if body.startswith(gap.join(body.turns), start + 1):
+            return TurnPlaces(start, gap, client)
+    return None
+
+
+def _find_opening(turns: Sequence[bytes]) -> bytes:
+    """Return with which bytes all these turns begin."""
+    first, last = min(turns)[:_BEGINS], max(turns)[:_BEGINS]
+    same = (at for at in range(len(first)) if first[: at + 1] != last[: at + 1])
+    return first[: next(same, len(first))]
+
+
+def remember_places(memo: ConversationMemo, body: SplitBody) -> None:
+    """Let the beginnings of a body be found by their places in the next one."""
+    places = body.places
+    if places is None:
+        return
+    memo.note_opening(places.client, places.gap + _find_opening(body.turns[-_LEAST:]))
+    for known in body.remembered:
+        texts = known.turns.texts
+        end = places.start + 1 + sum(map(len, texts)) + len(places.gap) * (len(texts) - 1)
+        memo.note_end(known, (places.client, end, body[max(0, end - _ENDS) : end]), places)
 
 
 def renew_body(old: bytes, fields: Mapping[str, Raw]) -> bytes:
@@ -161,11 +260,16 @@ def _find_beginning(memo: ConversationMemo, body: SplitBody, form: TurnForm) -> 
     return KnownBeginning()
 
 
-def _find_known_texts(body: SplitBody, search: Callable[[bytes], SearchedText]) -> None:
-    """Set which parts of a body were searched before; names and short values never were."""
+def _find_known_texts(body: SplitBody, search: Callable[[bytes], SearchedText]) -> int | None:
+    """Set which parts of a body were searched before; names and short values never were.
+
+    Return the place of the turns, if it was found.
+    """
     known, rest, at = dict[str, SearchedText](), list[bytes](), 0
+    start: int | None = None
     for name, raw in body.fields.items():
-        value = bytes(raw)
+        places = body.places if name == body.name else None
+        value = b"" if places is not None else bytes(raw)
         if name == body.name:
             known[name] = body.begun.read.turns
             rest += body.new_turns.texts
@@ -173,20 +277,22 @@ def _find_known_texts(body: SplitBody, search: Callable[[bytes], SearchedText]) 
             known[name] = search(value)
         else:
             continue
-        place = body.find(value[:_BEGINS], at)
-        if place < 0 or not _is_apart(body, value, place):  # some other text begins like it
-            known, rest, at = {}, [], 0
+        place = places.start if places is not None else body.find(value[:_BEGINS], at)
+        # Some other text may begin like it.
+        if place < at or not _is_apart(body, value, place, place + len(raw)):
+            known, rest, at, start = {}, [], 0, None
             break
+        start = place if name == body.name else start
         rest.append(body[at:place])
-        at = place + len(value)
+        at = place + len(raw)
     rest.append(body[at:])
     # Between the pieces is what no mark contains.
     body.known, body.rest = known, SearchedText((b"\n".join(rest),))
+    return start
 
 
-def _is_apart(body: bytes, value: bytes, place: int) -> bool:
+def _is_apart(body: bytes, value: bytes, place: int, end: int) -> bool:
     """Return whether a value is at this place, and no mark is partly in it and partly outside."""
-    end = place + len(value)
     if not body.startswith(value, place) or not 0 < place < end < len(body):
         return False
     return body[place - 1] not in _MARK_BYTES and body[end] not in _MARK_BYTES

@@ -81,22 +81,25 @@ def translate_request(
 ) -> WorkSteps[Exchange]:
     """Return the conversation as a request in the model's dialect; raises UsageError."""
     call, entry, plan = routed.call, target.entry, target.plan
-    same = is_same_dialect(routed, entry)
+    same, views = is_same_dialect(routed, entry), find_views(routed, entry)
+    simple = 0 if views is None else views.count_simple(routed.request.messages)
     check_fields(routed, entry, plan)
     if not same:
         check_translatable(routed)
     if entry.provider.dialect != call.client_dialect:
-        check_files(routed)
+        check_files(routed, simple=simple)
         check_tools(routed, entry)
     request, notes = _carry_fields(routed, target)
-    request = drop_stated_turns(request, routed.service.depth)
+    if request.messages is not routed.request.messages:
+        simple = 0
+    request = drop_stated_turns(request, routed.service.depth, simple=simple)
     if (spoken := with_user_turn(routed, request)) is not request:
         request, notes = spoken, [*notes, TURN_ADDED]
-    request = with_told_errors(entry, request)
+    request = with_told_errors(entry, request, simple=simple)
     if request.max_tokens is None and entry.capability.max_output is None:
         request, notes = _limit_unknown(request, entry, plan, notes)
     yield
-    request = add_cache_breakpoints(entry, request)
+    request = add_cache_breakpoints(entry, request, simple=simple)
     prepared = yield from prepare_in_steps(
         entry,
         request,
@@ -109,7 +112,7 @@ def translate_request(
         refusals=gateway.refusals,
         retells=True,
         emulator=target.emulator,
-        views=find_views(routed, entry),
+        views=views,
     )
     exchange = prepared.exchange
     _check_tokens(routed, target, exchange)
@@ -136,7 +139,9 @@ def fits_unchanged(routed: RoutedRequest, target: ModelTarget, *, begun: int = 0
         return True
     if not suits(routed, entry, plan):
         return False
-    if not entry.takes_level_turns and has_stated_turns(routed.request, routed.service.depth):
+    views, depth = find_views(routed, entry), routed.service.depth
+    simple = 0 if views is None else views.count_simple(routed.request.messages)
+    if not entry.takes_level_turns and has_stated_turns(routed.request, depth, simple=simple):
         return False
     try:
         fitted = prepare(
@@ -148,7 +153,7 @@ def fits_unchanged(routed: RoutedRequest, target: ModelTarget, *, begun: int = 0
             url=target.url,
             retells=True,
             emulator=target.emulator,
-            views=find_views(routed, entry),
+            views=views,
         )
     except Unsupported:
         return False  # the route is strict; translated, it raises the same

@@ -23,6 +23,10 @@ REMEMBERED_SHARE = 2
 _OVERHEAD = 600  # bytes of a message, or of a conversation, in addition to its content
 _DECODED = 4  # times its bytes: what a message takes, and the bytes themselves
 _REACH = 8  # messages that may have come since what is known of a conversation
+_END = 800  # bytes of what a conversation is found by
+_AT_END = ("end", None)
+_NONE = (None, 0)
+_OPENINGS = 1_024  # clients, and addresses that they use
 _FACTS = 16  # of one message; more are of conversations that branched there
 
 
@@ -63,6 +67,8 @@ class ConversationMemo:
         self._conversations: OrderedDict[Hashable, KnownConversation] = OrderedDict()
         self._messages: dict[int, _MessageFacts] = {}
         self._texts: OrderedDict[bytes, SearchedText] = OrderedDict()
+        self._ends: dict[Hashable, KnownConversation] = {}
+        self._openings: OrderedDict[Hashable, bytes] = OrderedDict()
 
     @property
     def used(self) -> int:
@@ -155,11 +161,35 @@ class ConversationMemo:
         self, known: KnownConversation, name: str, key: Hashable, fact: object, *, weight: int
     ) -> None:
         """Keep what was found out about the turns of a conversation, as long as it is known."""
-        is_kept = self._conversations.get(_make_key(known)) is known
-        if is_kept and (name, key) not in known.facts and len(known.facts) < _FACTS:
+        if self._is_kept(known) and (name, key) not in known.facts and len(known.facts) < _FACTS:
             known.facts[name, key] = (fact, weight)
             self._used += weight
             self._make_room()
+
+    def note_end(self, known: KnownConversation, end: Hashable, fact: object) -> None:
+        """Let a conversation be found by where its last turn ends in a body, and how."""
+        self.note_conversation(known, "end", None, (end, fact), weight=_END)
+        if known.facts.get(_AT_END, _NONE)[0] == (end, fact) and self._is_kept(known):
+            self._ends[end] = known
+
+    def find_end(self, end: Hashable) -> tuple[KnownConversation, object] | None:
+        """Return a conversation that may end so, and what was noted; others may end alike."""
+        known = self._ends.get(end)
+        if known is None:
+            return None
+        _, fact = cast("tuple[Hashable, object]", known.facts[_AT_END][0])
+        return known, fact
+
+    def note_opening(self, client: Hashable, opening: bytes) -> None:
+        """Keep how the turns of a client begin; it writes all its requests alike."""
+        self._openings[client] = opening
+        self._openings.move_to_end(client)
+        if len(self._openings) > _OPENINGS:
+            self._openings.popitem(last=False)
+
+    def find_opening(self, client: Hashable) -> bytes:
+        """Return how the turns of a client begin; empty if that is not known."""
+        return self._openings.get(client, b"")
 
     def search(self, text: bytes) -> SearchedText:
         """Return a long field of a request, in which marks were looked for before."""
@@ -173,6 +203,9 @@ class ConversationMemo:
         else:
             self._texts.move_to_end(text)
         return found
+
+    def _is_kept(self, known: KnownConversation) -> bool:
+        return self._conversations.get(_make_key(known)) is known
 
     def _drop_facts(self, known: "_MessageFacts") -> None:
         known.facts.clear()
@@ -189,6 +222,10 @@ class ConversationMemo:
 
     def _forget(self, key: Hashable) -> None:
         conversation = self._conversations.pop(key)
+        if _AT_END in conversation.facts:
+            end, _ = cast("tuple[Hashable, object]", conversation.facts[_AT_END][0])
+            if self._ends.get(end) is conversation:
+                del self._ends[end]
         self._used -= _weigh(conversation)
         for message in conversation.messages:
             known = self._messages[id(message)]

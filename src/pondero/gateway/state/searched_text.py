@@ -12,29 +12,41 @@ Mark = bytes | Callable[[bytes], bool]
 """Bytes that a text may contain, or a function that looks for something else in one."""
 
 _MOST = 128  # marks that are remembered; the gateway looks for fewer
+_SHORTER = 3  # beginnings to ask: a request remembers as many, of which the last knows the least
 
 
 class SearchedText:
     """Texts, and what is known of them: which marks are in one of them, and what was read there."""
 
-    __slots__ = ("_found", "_read", "texts")
+    __slots__ = ("_found", "_read", "_shorter", "texts")
 
     def __init__(
-        self, texts: tuple[bytes, ...] = (), found: dict[Mark, bool] | None = None
+        self,
+        texts: tuple[bytes, ...] = (),
+        found: dict[Mark, bool] | None = None,
+        shorter: tuple[tuple[dict[Mark, bool], int], ...] = (),
     ) -> None:
         self.texts: tuple[bytes, ...] = texts
         self._found: dict[Mark, bool] = {} if found is None else found
         self._read: dict[Hashable, object] = {}
+        # What was found in the first texts, and their number: a mark may be looked for there later.
+        self._shorter = shorter
 
     def contains(self, mark: Mark) -> bool:
         """Return whether a text has this mark."""
         found = self._found.get(mark)
         if found is None:
-            found = _is_in(mark, self.texts)
+            found = self._look_for(mark)
             if len(self._found) >= _MOST:  # those of secrets that were replaced
                 self._found.clear()
             self._found[mark] = found
         return found
+
+    def _look_for(self, mark: Mark) -> bool:
+        for found, count in self._shorter:
+            if (is_in := found.get(mark)) is not None:
+                return is_in or _is_in(mark, self.texts[count:])
+        return _is_in(mark, self.texts)
 
     def read(self, name: Hashable, read: Callable[[], T]) -> T:
         """Return what is read from these texts alone; the same name is read once."""
@@ -56,7 +68,8 @@ class SearchedText:
             or (not any(each.is_without(mark) for each in among) and _is_in(mark, texts))
             for mark, is_in in self._found.items()
         }
-        return SearchedText((*self.texts, *texts), found)
+        shorter = ((self._found, len(self.texts)), *self._shorter)[:_SHORTER]
+        return SearchedText((*self.texts, *texts), found, shorter)
 
     def is_without(self, mark: Mark) -> bool:
         """Return whether a mark was looked for and is in none of the texts."""

@@ -33,7 +33,7 @@ from pondero.canon import (
 )
 from pondero.dialects.level_turns import LevelTurns
 from pondero.dialects.paths import resource, segment
-from pondero.dialects.written_turns import join_turns, write_turns
+from pondero.dialects.written_turns import encode_body, join_turns, write_turns
 from pondero.errors import BadCatalog, BadParameter
 from pondero.thinking import Plan, describe_unknown
 
@@ -101,7 +101,7 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     headers = _headers({**version, **target.headers}, plan.headers)
     if _has_updates(request.messages):
         headers = _headers(headers, _UPDATE_HEADERS)  # without it the field is rejected
-    return HttpRequest("POST", url, headers, msgspec.json.encode(body))
+    return HttpRequest("POST", url, headers, encode_body(body))
 
 
 def replay_rules(quirks: Mapping[str, Json]) -> ReplayRules:

@@ -30,7 +30,7 @@ from pondero.canon import (
     merge_json,
 )
 from pondero.dialects.level_turns import LevelTurns
-from pondero.dialects.written_turns import join_turns, write_turns
+from pondero.dialects.written_turns import encode_body, join_turns, write_turns
 from pondero.framing import parse_json_or_none
 from pondero.thinking import Plan
 
@@ -65,7 +65,7 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
         method="POST",
         url=_address(target.url, quirks.path),
         headers=_headers(target.headers, quirks.headers, plan.headers),
-        body=msgspec.json.encode(body),
+        body=encode_body(body),
     )
 
 

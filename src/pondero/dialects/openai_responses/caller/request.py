@@ -19,7 +19,7 @@ from pondero.canon import (
     ToolChoice,
     merge_json,
 )
-from pondero.dialects.written_turns import join_turns, write_turns
+from pondero.dialects.written_turns import encode_body, join_turns, write_turns
 from pondero.thinking import Plan
 
 from .input import InputItems, find_unpaired
@@ -60,7 +60,7 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
 def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     """Return the request on this wire, with the plan's fields and headers."""
     try:
-        data = msgspec.json.encode(_write_body(request, plan, target))
+        data = encode_body(_write_body(request, plan, target))
     except (OverflowError, UnicodeEncodeError):
         body = _replace_surrogates(_write_body(request, plan, replace(target, earlier=None)))
         data = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
