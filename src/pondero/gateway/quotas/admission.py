@@ -148,15 +148,24 @@ async def plan_admission(routed: RoutedRequest) -> AdmissionPlan:
     Raises PermissionDenied; BadParameter for an answer in the background, whose use could not be
     counted.
     """
-    quotas = routed.rules.quotas
-    if not quotas:
+    return _plan_at_once(routed) or await _plan_measured(routed)
+
+
+def _plan_at_once(routed: RoutedRequest) -> AdmissionPlan | None:
+    """Return what must be reserved, if nothing has to be measured for it."""
+    rules, need = routed.rules, None
+    if not rules.quotas:
         return AdmissionPlan(_Need(routed, _NOTHING), ())
-    if not routed.rules.counts:
+    if not rules.counts:
         need = _Need(routed, _ONE_REQUEST)
-    else:
-        bounded = _bound_output(routed)
-        need = _find_framed_need(bounded) or await _measure_need(bounded)
-    return AdmissionPlan(need, list_uses(quotas, need.amounts))
+    elif routed.framed is not None:
+        need = _find_framed_need(_bound_output(routed))
+    return None if need is None else AdmissionPlan(need, list_uses(rules.quotas, need.amounts))
+
+
+async def _plan_measured(routed: RoutedRequest) -> AdmissionPlan:
+    need = await _measure_need(_bound_output(routed))
+    return AdmissionPlan(need, list_uses(routed.rules.quotas, need.amounts))
 
 
 async def _measure_need(routed: RoutedRequest) -> _Need:
@@ -194,7 +203,7 @@ async def admit(gateway: GatewayContext, routed: RoutedRequest) -> tuple[RoutedR
     """
     if not routed.rules.quotas:
         return routed, Admission(gateway, routed.call.id, ())
-    plan, id = await plan_admission(routed), routed.call.id
+    plan, id = _plan_at_once(routed) or await _plan_measured(routed), routed.call.id
     full = await gateway.state.reserve(id, plan.uses)
     if full is None:
         return plan.need.routed, Admission(gateway, id, plan.uses, plan.need.prompts)
@@ -318,9 +327,11 @@ def _find_framed_need(routed: RoutedRequest) -> _Need | None:
     frame = find_frame_needs(routed)
     if frame is None:
         return None
-    entries, prompt, cost = routed.resolved.entries, frame.find_prompt(routed.request.messages), 0
+    entries, cost = routed.resolved.entries, 0
+    prompt = frame.find_prompt(routed.request.messages[0].text)
     if frame.is_priced:
-        cost = max(map(_price_in_billionths, entries, repeat(prompt), frame.outputs))
+        known = frame.find_cost(prompt)
+        cost = _price_each(entries, prompt, frame.outputs) if known is None else known
     amounts: Amounts = {
         "requests": 1,
         "tokens": prompt + frame.most,
@@ -442,6 +453,10 @@ def _price_calls(calls: Sequence[AddedTokens]) -> int:
         prompt, output = sums.get(each.entry, (0, 0))
         sums[each.entry] = prompt + each.input, output + each.output
     return sum(_price_in_billionths(entry, *tokens) for entry, tokens in sums.items())
+
+
+def _price_each(entries: Sequence[ModelEntry], prompt: int, outputs: Sequence[int]) -> int:
+    return max(map(_price_in_billionths, entries, repeat(prompt), outputs))
 
 
 def _price_in_billionths(entry: ModelEntry, prompt: int, output: int) -> int:

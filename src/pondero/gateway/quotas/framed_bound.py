@@ -1,14 +1,15 @@
 """The most that a question in a known frame may take: only the length of its text is new."""
 
-from collections.abc import Sequence
 from functools import partial
+from time import time
 
 from msgspec import Struct
 
-from ...canon import Message, Usage
+from ...canon import Usage
 from ...catalog import ModelEntry
 from ...errors import UsageError
-from ...exchange import TextSize, sum_most
+from ...exchange import TextSize, sum_most_with
+from ...store import MostPrices, find_most_prices
 from ...thinking import Plan
 from ..levels.level_plan import plan_attempt
 from ..requests.routed_request import RoutedRequest, list_decided, may_be_auto
@@ -38,7 +39,7 @@ def find_framed_bound(routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> U
     bound = routed.framed.frame.find_fact("bound", needs, find)
     if bound is None:
         return None
-    prompt, answer = sum_most(bound.text.add(request.messages)), bound.answer
+    prompt, answer = sum_most_with(bound.text, request.messages[0].text), bound.answer
     return Usage(prompt, output=answer.output - answer.thinking, thinking=answer.thinking)
 
 
@@ -53,7 +54,7 @@ class FrameNeeds(Struct, frozen=True):
     """What a question needs besides its text.
 
     ``outputs``: the most that each model may write, ``thinking``: of thinking any of them.
-    ``is_priced``: a quota counts what it costs.
+    ``is_priced``: a quota counts what it costs; ``prices``: of each model, if all are sums.
     """
 
     text: TextSize
@@ -61,24 +62,37 @@ class FrameNeeds(Struct, frozen=True):
     most: int
     thinking: int
     is_priced: bool
+    prices: tuple[MostPrices, ...]
 
-    def find_prompt(self, question: Sequence[Message]) -> int:
-        """Return the most tokens of the prompt with a question."""
-        return sum_most(self.text.add(question))
+    def find_prompt(self, text: str) -> int:
+        """Return the most tokens of the prompt with a text."""
+        return sum_most_with(self.text, text)
+
+    def find_cost(self, prompt: int) -> int | None:
+        """Return the most that a prompt and its answer cost; None if that is no sum."""
+        cost = 0
+        for prices, output in zip(self.prices, self.outputs, strict=False):
+            if prompt >= prices.below:
+                return None
+            cost = max(cost, prompt * prices.prompt + output * prices.output)
+        return cost if self.prices else None
 
 
 def find_frame_needs(routed: RoutedRequest) -> FrameNeeds | None:
     """Return what a request needs besides its text; None if more than the text decides it."""
     if routed.framed is None or not is_short_text(routed):
         return None
-    return routed.framed.frame.find_fact("need", list_decided(routed), partial(_find_need, routed))
+    minute = int(time() // 60)  # in which prices hold
+    needs = (minute, *list_decided(routed))
+    return routed.framed.frame.find_fact("need", needs, partial(_find_need, routed, minute))
 
 
-def _find_need(routed: RoutedRequest) -> FrameNeeds | None:
+def _find_need(routed: RoutedRequest, minute: int) -> FrameNeeds | None:
     if may_be_auto(routed) or find_background(routed) is not None:
         return None
+    entries = routed.resolved.entries
     bounds: list[_FrameBound] = []
-    for entry in routed.resolved.entries:
+    for entry in entries:
         try:
             bound = _find_bound(routed, entry, plan_attempt(routed, entry)[1])
         except UsageError:  # the attempt will report it
@@ -89,4 +103,13 @@ def _find_need(routed: RoutedRequest) -> FrameNeeds | None:
     outputs = tuple(bound.answer.output for bound in bounds)
     thinking = max(bound.answer.thinking for bound in bounds)
     is_priced = counts_cost(routed.rules.quotas)
-    return FrameNeeds(bounds[0].text, outputs, max(outputs), thinking, is_priced)
+    found = [find_most_prices(each.provider.name, each.model, minute) for each in entries]
+    prices = tuple(each for each in found if each is not None)
+    return FrameNeeds(
+        text=bounds[0].text,
+        outputs=outputs,
+        most=max(outputs),
+        thinking=thinking,
+        is_priced=is_priced,
+        prices=prices if len(prices) == len(entries) else (),
+    )
