@@ -85,7 +85,7 @@ def price_most(provider: str, model: str, prompt: int, output: int) -> Decimal |
 
 
 class MostPrices(Struct, frozen=True):
-    """The most that one token costs, in billionths of a dollar, if a prompt has fewer than ``below``."""
+    """The most that a token costs, in billionths of a dollar, in prompts below so many tokens."""
 
     prompt: int
     output: int

@@ -69,6 +69,8 @@ _NO_PROMPTS = MeasuredPrompts()
 class Admission:
     """The reservation of one admitted request."""
 
+    __slots__ = ("_gateway", "_id", "_more", "_uses", "prompts")
+
     def __init__(
         self,
         gateway: GatewayContext,
@@ -187,13 +189,15 @@ async def _measure_need(routed: RoutedRequest) -> _Need:
 
 def list_uses(quotas: Iterable[Quota], amounts: Amounts) -> list[QuotaUse]:
     """Return what a request reserves of each quota."""
-    # A request that may take more than a limit has in all goes alone; a budget is never overdrawn.
-    return [
-        QuotaUse(
-            quota, min(amounts[quota.unit], quota.most) if quota.rolling else amounts[quota.unit]
-        )
-        for quota in quotas
-    ]
+    uses: list[QuotaUse] = []
+    for quota in quotas:
+        amount = amounts[quota.unit]
+        # A request that may take more than a limit has in all goes alone; a budget is never
+        # overdrawn.
+        if quota.rolling and amount > quota.most:
+            amount = quota.most
+        uses.append(QuotaUse(quota, amount))
+    return uses
 
 
 async def admit(gateway: GatewayContext, routed: RoutedRequest) -> tuple[RoutedRequest, Admission]:

@@ -1,6 +1,7 @@
 """The most that a question in a known frame may take: only the length of its text is new."""
 
-from functools import partial
+from collections.abc import Sequence
+from math import inf
 from time import time
 
 from msgspec import Struct
@@ -9,7 +10,7 @@ from ...canon import Usage
 from ...catalog import ModelEntry
 from ...errors import UsageError
 from ...exchange import TextSize, sum_most_with
-from ...store import MostPrices, find_most_prices
+from ...store import find_most_prices
 from ...thinking import Plan
 from ..levels.level_plan import plan_attempt
 from ..requests.routed_request import RoutedRequest, list_decided, may_be_auto
@@ -35,8 +36,7 @@ def find_framed_bound(routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> U
         *(entry, plan, request.system, request.tools, request.output, request.max_tokens),
         *(routed.tool_uses, routed.stored_level),
     )
-    find = partial(_find_bound, routed, entry, plan)
-    bound = routed.framed.frame.find_fact("bound", needs, find)
+    bound = routed.framed.frame.find_fact("bound", needs, _find_bound, routed, entry, plan)
     if bound is None:
         return None
     prompt, answer = sum_most_with(bound.text, request.messages[0].text), bound.answer
@@ -54,7 +54,8 @@ class FrameNeeds(Struct, frozen=True):
     """What a question needs besides its text.
 
     ``outputs``: the most that each model may write, ``thinking``: of thinking any of them.
-    ``is_priced``: a quota counts what it costs; ``prices``: of each model, if all are sums.
+    ``is_priced``: a quota counts what it costs; ``costs``: of each model for a token of the prompt
+    and for its answer, if the prompt has fewer tokens than ``below``.
     """
 
     text: TextSize
@@ -62,7 +63,8 @@ class FrameNeeds(Struct, frozen=True):
     most: int
     thinking: int
     is_priced: bool
-    prices: tuple[MostPrices, ...]
+    costs: tuple[tuple[int, int], ...]
+    below: float
 
     def find_prompt(self, text: str) -> int:
         """Return the most tokens of the prompt with a text."""
@@ -70,12 +72,9 @@ class FrameNeeds(Struct, frozen=True):
 
     def find_cost(self, prompt: int) -> int | None:
         """Return the most that a prompt and its answer cost; None if that is no sum."""
-        cost = 0
-        for prices, output in zip(self.prices, self.outputs, strict=False):
-            if prompt >= prices.below:
-                return None
-            cost = max(cost, prompt * prices.prompt + output * prices.output)
-        return cost if self.prices else None
+        if prompt >= self.below:
+            return None
+        return max([prompt * each + answer for each, answer in self.costs])
 
 
 def find_frame_needs(routed: RoutedRequest) -> FrameNeeds | None:
@@ -84,7 +83,7 @@ def find_frame_needs(routed: RoutedRequest) -> FrameNeeds | None:
         return None
     minute = int(time() // 60)  # in which prices hold
     needs = (minute, *list_decided(routed))
-    return routed.framed.frame.find_fact("need", needs, partial(_find_need, routed, minute))
+    return routed.framed.frame.find_fact("need", needs, _find_need, routed, minute)
 
 
 def _find_need(routed: RoutedRequest, minute: int) -> FrameNeeds | None:
@@ -103,13 +102,28 @@ def _find_need(routed: RoutedRequest, minute: int) -> FrameNeeds | None:
     outputs = tuple(bound.answer.output for bound in bounds)
     thinking = max(bound.answer.thinking for bound in bounds)
     is_priced = counts_cost(routed.rules.quotas)
-    found = [find_most_prices(each.provider.name, each.model, minute) for each in entries]
-    prices = tuple(each for each in found if each is not None)
+    costs, below = _find_costs(entries, outputs, minute) if is_priced else ((), 0)
     return FrameNeeds(
         text=bounds[0].text,
         outputs=outputs,
         most=max(outputs),
         thinking=thinking,
         is_priced=is_priced,
-        prices=prices if len(prices) == len(entries) else (),
+        costs=costs,
+        below=below,
     )
+
+
+def _find_costs(
+    entries: Sequence[ModelEntry], outputs: Sequence[int], minute: int
+) -> tuple[tuple[tuple[int, int], ...], float]:
+    """Return what each model costs, and below which prompt; 0 if no sum says what one costs."""
+    costs: list[tuple[int, int]] = []
+    below = inf
+    for entry, output in zip(entries, outputs, strict=True):
+        prices = find_most_prices(entry.provider.name, entry.model, minute)
+        if prices is None:
+            return (), 0
+        costs.append((prices.prompt, output * prices.output))
+        below = min(below, prices.below)
+    return tuple(costs), below

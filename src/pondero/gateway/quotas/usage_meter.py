@@ -78,10 +78,10 @@ class Figures(Struct, frozen=True, kw_only=True):
     def amounts(self) -> dict[Unit, int]:
         """Return the amount of each unit."""
         return {
-            "requests": min(1, self.calls),
+            "requests": 1 if self.calls else 0,
             "tokens": self.usage.known_total,
             "thinking_tokens": self.usage.thinking or 0,
-            "money": ceil((self.cost or 0) * BILLION),
+            "money": ceil(self.cost * BILLION) if self.cost is not None else 0,
         }
 
 
