@@ -22,6 +22,7 @@ from ...errors import (
     ServiceError,
     UsageError,
 )
+from ...exchange import sum_most_with
 from ...extras import install_hint
 from ...store import has_prices, price_most
 from ...thinking import Plan
@@ -29,8 +30,9 @@ from ..levels.level_plan import plan_attempt
 from ..requests.long_bodies import LONG, give_way
 from ..requests.routed_request import UNKNOWN_OUTPUT, RoutedRequest, find_usual_limit
 from ..server.context import GatewayContext
-from .framed_bound import find_frame_needs
+from .framed_bound import FramedNeed, FrameNeeds, find_frame_needs
 from .hosted_tools import AddedTokens, describe_tools, find_added, iter_limited
+from .measured_prompt import MeasuredPrompts
 from .output_bound import (
     OutputBound,
     count_answers,
@@ -51,7 +53,7 @@ from .quota import (
     format_amount,
 )
 from .usage_counter import QuotaShortfall, UnreadAnswers
-from .usage_meter import Figures, MeasuredPrompts
+from .usage_meter import Figures
 
 USEFUL_ANSWER = 1_024
 """Tokens beyond the least thinking: if a budget has room for fewer, the request is rejected."""
@@ -155,14 +157,12 @@ async def plan_admission(routed: RoutedRequest) -> AdmissionPlan:
 
 def _plan_at_once(routed: RoutedRequest) -> AdmissionPlan | None:
     """Return what must be reserved, if nothing has to be measured for it."""
-    rules, need = routed.rules, None
+    rules = routed.rules
     if not rules.quotas:
         return AdmissionPlan(_Need(routed, _NOTHING), ())
     if not rules.counts:
-        need = _Need(routed, _ONE_REQUEST)
-    elif routed.framed is not None:
-        need = _find_framed_need(_bound_output(routed))
-    return None if need is None else AdmissionPlan(need, list_uses(rules.quotas, need.amounts))
+        return AdmissionPlan(_Need(routed, _ONE_REQUEST), list_uses(rules.quotas, _ONE_REQUEST))
+    return None if routed.framed is None else _plan_framed(_bound_output(routed))
 
 
 async def _plan_measured(routed: RoutedRequest) -> AdmissionPlan:
@@ -326,13 +326,20 @@ def _find_need(routed: RoutedRequest, prompts: tuple[int, ...]) -> _Need:
     return _Need(routed, amounts, MeasuredPrompts(entries, prompts, tuple(added)))
 
 
-def _find_framed_need(routed: RoutedRequest) -> _Need | None:
+def _plan_framed(routed: RoutedRequest) -> AdmissionPlan | None:
     """Return the same for a question in a known frame; None if more than its text decides it."""
     frame = find_frame_needs(routed)
     if frame is None:
         return None
+    prompt = sum_most_with(frame.text, routed.request.messages[0].text)
+    known = frame.known.get(prompt)
+    if known is None:
+        known = frame.keep(prompt, _find_framed_need(routed, frame, prompt))
+    return AdmissionPlan(_Need(routed, known.amounts, known.prompts), known.uses)
+
+
+def _find_framed_need(routed: RoutedRequest, frame: FrameNeeds, prompt: int) -> FramedNeed:
     entries, cost = routed.resolved.entries, 0
-    prompt = frame.find_prompt(routed.request.messages[0].text)
     if frame.is_priced:
         known = frame.find_cost(prompt)
         cost = _price_each(entries, prompt, frame.outputs) if known is None else known
@@ -343,7 +350,7 @@ def _find_framed_need(routed: RoutedRequest) -> _Need | None:
         "money": cost,
     }
     prompts = MeasuredPrompts(entries, (prompt,) * len(entries), ((),) * len(entries))
-    return _Need(routed, amounts, prompts)
+    return FramedNeed(amounts, list_uses(routed.rules.quotas, amounts), prompts)
 
 
 def _find_plan(routed: RoutedRequest, entry: ModelEntry) -> Plan | None:

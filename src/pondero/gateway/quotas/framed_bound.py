@@ -1,6 +1,6 @@
 """The most that a question in a known frame may take: only the length of its text is new."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
 from time import time
 
@@ -15,9 +15,12 @@ from ...thinking import Plan
 from ..levels.level_plan import plan_attempt
 from ..requests.routed_request import RoutedRequest, list_decided, may_be_auto
 from .hosted_tools import adds_nothing
+from .measured_prompt import MeasuredPrompts
 from .output_bound import OutputBound, find_background, find_output_bound
 from .prompt_bound import find_frame, is_short_text
-from .quota import counts_cost
+from .quota import QuotaUse, Unit, counts_cost
+
+_KNOWN = 32  # sizes of prompts
 
 
 class _FrameBound(Struct, frozen=True):
@@ -50,12 +53,21 @@ def _find_bound(routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> _FrameB
     return _FrameBound(text, find_output_bound(routed, entry, plan))
 
 
+class FramedNeed(Struct, frozen=True):
+    """The most that a prompt and its answer may take of each unit, and what is reserved."""
+
+    amounts: Mapping[Unit, int]
+    uses: Sequence[QuotaUse]
+    prompts: MeasuredPrompts
+
+
 class FrameNeeds(Struct, frozen=True):
     """What a question needs besides its text.
 
     ``outputs``: the most that each model may write, ``thinking``: of thinking any of them.
     ``is_priced``: a quota counts what it costs; ``costs``: of each model for a token of the prompt
-    and for its answer, if the prompt has fewer tokens than ``below``.
+    and for its answer, if the prompt has fewer tokens than ``below``. ``known``: what prompts of so
+    many tokens need.
     """
 
     text: TextSize
@@ -65,10 +77,14 @@ class FrameNeeds(Struct, frozen=True):
     is_priced: bool
     costs: tuple[tuple[int, int], ...]
     below: float
+    known: dict[int, FramedNeed] = {}
 
-    def find_prompt(self, text: str) -> int:
-        """Return the most tokens of the prompt with a text."""
-        return sum_most_with(self.text, text)
+    def keep(self, prompt: int, need: FramedNeed) -> FramedNeed:
+        """Keep what a prompt of so many tokens needs, and return it; only some are kept."""
+        if len(self.known) >= _KNOWN:
+            self.known.clear()
+        self.known[prompt] = need
+        return need
 
     def find_cost(self, prompt: int) -> int | None:
         """Return the most that a prompt and its answer cost; None if that is no sum."""
@@ -82,7 +98,7 @@ def find_frame_needs(routed: RoutedRequest) -> FrameNeeds | None:
     if routed.framed is None or not is_short_text(routed):
         return None
     minute = int(time() // 60)  # in which prices hold
-    needs = (minute, *list_decided(routed))
+    needs = (minute, list_decided(routed))
     return routed.framed.frame.find_fact("need", needs, _find_need, routed, minute)
 
 
