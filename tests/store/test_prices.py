@@ -2,12 +2,13 @@
 
 import sys
 from decimal import Decimal
+from time import time
 
 import pytest
 
 from pondero.canon import Usage
 from pondero.client import models
-from pondero.store import load_catalog, price_usage
+from pondero.store import find_most_prices, load_catalog, price_most, price_usage
 
 TOKENS = Usage(1000, 300, 200, 100, 400, 2000)
 COUNTS = (  # input, output, thinking, cache reads, cache writes
@@ -82,6 +83,28 @@ def test_a_price_that_is_worked_out_here_is_what_genai_prices_says():
                 assert ours == theirs.total_price
                 priced += 1
     assert priced > 200
+
+
+@pytest.mark.usefixtures("prices")
+def test_the_most_of_a_request_is_the_sum_of_its_tokens():
+    """Every catalogued model whose prices are whole billionths of a dollar."""
+    minute, summed = int(time() // 60), 0
+    for entry in models():
+        name, model = entry.provider.name, entry.model
+        prices = find_most_prices(name, model, minute)
+        for prompt, output in ((2, 1), (999, 64_000), (199_999, 0), (300_000, 7)):
+            if prices is not None and prompt < prices.below:
+                cost = price_most(name, model, prompt, output)
+                assert cost is not None
+                assert cost * 10**9 == prompt * prices.prompt + output * prices.output
+                summed += 1
+    assert summed > 200
+
+
+@pytest.mark.usefixtures("prices")
+@pytest.mark.parametrize("name", ["anthropic:no-such-model", "no-such-provider:claude-opus-5"])
+def test_what_no_price_is_known_of_is_no_sum(name):
+    assert find_most_prices(*name.split(":"), int(time() // 60)) is None
 
 
 def test_without_the_package_no_price_is_known(monkeypatch):

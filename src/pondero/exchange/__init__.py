@@ -91,6 +91,7 @@ if TYPE_CHECKING:
         measure_frame,
         measure_json,
         sum_most,
+        sum_most_with,
     )
     from .transport import (
         AsyncResponse,
@@ -132,7 +133,7 @@ _NAMES = {
     "telemetry": "usage_attributes",
     "token_estimate": (
         "CHARACTERS TextSize estimate_characters estimate_tokens is_document is_text "
-        "iter_encoded measure_frame measure_json sum_most"
+        "iter_encoded measure_frame measure_json sum_most sum_most_with"
     ),
     "transport": (
         "AsyncResponse AsyncTransport Response Timeouts Transport find_emulator is_emulator"
@@ -227,6 +228,7 @@ __all__ = [
     "shorten_retries",
     "states_only",
     "sum_most",
+    "sum_most_with",
     "thinking_paths",
     "usage_attributes",
     "verdict",

@@ -76,6 +76,13 @@ def sum_most(size: TextSize) -> int:
     return ceil(_sum_tokens(size) * _MARGIN)
 
 
+def sum_most_with(size: TextSize, text: str) -> int:
+    """Return the same of a size with the characters of one more text."""
+    tokens, characters = size
+    characters += len(text) if text.isascii() else _measure(text)
+    return ceil(max(1, tokens + ceil(characters / CHARACTERS)) * _MARGIN)
+
+
 def estimate_characters(count: int) -> int:
     """Return an estimate of the tokens of so many characters that few exceed."""
     return ceil(count / CHARACTERS * _MARGIN)

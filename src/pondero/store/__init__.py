@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from .jobs import FACTS, Jobs
     from .key_shapes import KEY_SHAPES, KeyShape, find_key_shapes, list_encodings
     from .notices import is_new_notice
-    from .prices import has_prices, price_most, price_usage
+    from .prices import MostPrices, find_most_prices, has_prices, price_most, price_usage
     from .secrets import (
         SecretRedactor,
         StreamRedactor,
@@ -112,7 +112,7 @@ _NAMES = {
     "credentials": "NO_KEY Credentials find_key resolve_url",
     "jobs": "FACTS Jobs",
     "notices": "is_new_notice",
-    "prices": "has_prices price_most price_usage",
+    "prices": "MostPrices find_most_prices has_prices price_most price_usage",
     "key_shapes": "KEY_SHAPES KeyShape find_key_shapes list_encodings",
     "secrets": (
         "SecretRedactor StreamRedactor forget_key holds_secret keys_file known_secrets "
@@ -152,6 +152,7 @@ __all__ = [
     "ExportLine",
     "Jobs",
     "KeyShape",
+    "MostPrices",
     "RescueFile",
     "RescuedTurn",
     "RescuedWork",
@@ -185,6 +186,7 @@ __all__ = [
     "expand_variables",
     "find_key",
     "find_key_shapes",
+    "find_most_prices",
     "forget_key",
     "format_dollars",
     "format_time",

@@ -18,6 +18,7 @@ from ..canon import Usage
 from .files import load_catalog
 
 _MILLION = 1_000_000
+_THOUSAND = 1_000  # billionths of a dollar for a token, where a million of them cost one dollar
 _TOKEN_PRICES = ("input_mtok", "output_mtok", "cache_read_mtok", "cache_write_mtok")
 _BLANK = re.compile(r"[{}]")
 
@@ -81,6 +82,30 @@ def price_most(provider: str, model: str, prompt: int, output: int) -> Decimal |
     if prices[0] is None:
         return None
     return max(price for price in prices if price is not None)
+
+
+class MostPrices(Struct, frozen=True):
+    """The most that a token costs, in billionths of a dollar, in prompts below so many tokens."""
+
+    prompt: int
+    output: int
+    below: float
+
+
+def find_most_prices(provider: str, model: str, minute: int) -> MostPrices | None:
+    """Return prices by which ``price_most`` is a sum, in a minute since 1970.
+
+    None if no price is known, if it depends on more than tokens, or if it is in finer fractions.
+    """
+    found = load_catalog().catalog.providers.get(provider)
+    rates = _flat_rates(found.url, model, minute) if found else None
+    if rates is None:
+        return None
+    most = [max(rates.input, rates.cache_write) * _THOUSAND, rates.output * _THOUSAND]
+    if any(each % 1 for each in most):
+        return None
+    prompt, output = map(int, most)
+    return MostPrices(prompt, output, rates.below)
 
 
 def _calculate(counts: Any, model: str, url: str, minute: int) -> Any:

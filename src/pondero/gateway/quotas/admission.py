@@ -22,6 +22,7 @@ from ...errors import (
     ServiceError,
     UsageError,
 )
+from ...exchange import sum_most_with
 from ...extras import install_hint
 from ...store import has_prices, price_most
 from ...thinking import Plan
@@ -29,8 +30,9 @@ from ..levels.level_plan import plan_attempt
 from ..requests.long_bodies import LONG, give_way
 from ..requests.routed_request import UNKNOWN_OUTPUT, RoutedRequest, find_usual_limit
 from ..server.context import GatewayContext
-from .framed_bound import find_frame_needs
+from .framed_bound import FramedNeed, FrameNeeds, find_frame_needs
 from .hosted_tools import AddedTokens, describe_tools, find_added, iter_limited
+from .measured_prompt import MeasuredPrompts
 from .output_bound import (
     OutputBound,
     count_answers,
@@ -51,7 +53,7 @@ from .quota import (
     format_amount,
 )
 from .usage_counter import QuotaShortfall, UnreadAnswers
-from .usage_meter import Figures, MeasuredPrompts
+from .usage_meter import Figures
 
 USEFUL_ANSWER = 1_024
 """Tokens beyond the least thinking: if a budget has room for fewer, the request is rejected."""
@@ -68,6 +70,8 @@ _NO_PROMPTS = MeasuredPrompts()
 
 class Admission:
     """The reservation of one admitted request."""
+
+    __slots__ = ("_gateway", "_id", "_more", "_uses", "prompts")
 
     def __init__(
         self,
@@ -153,15 +157,22 @@ async def plan_admission(routed: RoutedRequest) -> AdmissionPlan:
     Raises PermissionDenied; BadParameter for an answer in the background, whose use could not be
     counted.
     """
-    quotas = routed.rules.quotas
-    if not quotas:
+    return _plan_at_once(routed) or await _plan_measured(routed)
+
+
+def _plan_at_once(routed: RoutedRequest) -> AdmissionPlan | None:
+    """Return what must be reserved, if nothing has to be measured for it."""
+    rules = routed.rules
+    if not rules.quotas:
         return AdmissionPlan(_Need(routed, _NOTHING), ())
-    if not routed.rules.counts:
-        need = _Need(routed, _ONE_REQUEST)
-    else:
-        bounded = _bound_output(routed)
-        need = _find_framed_need(bounded) or await _measure_need(bounded)
-    return AdmissionPlan(need, list_uses(quotas, need.amounts))
+    if not rules.counts:
+        return AdmissionPlan(_Need(routed, _ONE_REQUEST), list_uses(rules.quotas, _ONE_REQUEST))
+    return None if routed.framed is None else _plan_framed(_bound_output(routed))
+
+
+async def _plan_measured(routed: RoutedRequest) -> AdmissionPlan:
+    need = await _measure_need(_bound_output(routed))
+    return AdmissionPlan(need, list_uses(routed.rules.quotas, need.amounts))
 
 
 async def _measure_need(routed: RoutedRequest) -> _Need:
@@ -183,13 +194,15 @@ async def _measure_need(routed: RoutedRequest) -> _Need:
 
 def list_uses(quotas: Iterable[Quota], amounts: Amounts) -> list[QuotaUse]:
     """Return what a request reserves of each quota."""
-    # A request that may take more than a limit has in all goes alone; a budget is never overdrawn.
-    return [
-        QuotaUse(
-            quota, min(amounts[quota.unit], quota.most) if quota.rolling else amounts[quota.unit]
-        )
-        for quota in quotas
-    ]
+    uses: list[QuotaUse] = []
+    for quota in quotas:
+        amount = amounts[quota.unit]
+        # A request that may take more than a limit has in all goes alone; a budget is never
+        # overdrawn.
+        if quota.rolling and amount > quota.most:
+            amount = quota.most
+        uses.append(QuotaUse(quota, amount))
+    return uses
 
 
 async def admit(gateway: GatewayContext, routed: RoutedRequest) -> tuple[RoutedRequest, Admission]:
@@ -199,7 +212,7 @@ async def admit(gateway: GatewayContext, routed: RoutedRequest) -> tuple[RoutedR
     """
     if not routed.rules.quotas:
         return routed, Admission(gateway, routed.call.id, ())
-    plan, id = await plan_admission(routed), routed.call.id
+    plan, id = _plan_at_once(routed) or await _plan_measured(routed), routed.call.id
     full = await gateway.state.reserve(id, plan.uses)
     if full is None:
         return plan.need.routed, Admission(gateway, id, plan.uses, plan.need.prompts)
@@ -318,14 +331,23 @@ def _find_need(routed: RoutedRequest, prompts: tuple[int, ...]) -> _Need:
     return _Need(routed, amounts, MeasuredPrompts(entries, prompts, tuple(added)))
 
 
-def _find_framed_need(routed: RoutedRequest) -> _Need | None:
+def _plan_framed(routed: RoutedRequest) -> AdmissionPlan | None:
     """Return the same for a question in a known frame; None if more than its text decides it."""
     frame = find_frame_needs(routed)
     if frame is None:
         return None
-    entries, prompt, cost = routed.resolved.entries, frame.find_prompt(routed.request.messages), 0
+    prompt = sum_most_with(frame.text, routed.request.messages[0].text)
+    known = frame.known.get(prompt)
+    if known is None:
+        known = frame.keep(prompt, _find_framed_need(routed, frame, prompt))
+    return AdmissionPlan(_Need(routed, known.amounts, known.prompts), known.uses)
+
+
+def _find_framed_need(routed: RoutedRequest, frame: FrameNeeds, prompt: int) -> FramedNeed:
+    entries, cost = routed.resolved.entries, 0
     if frame.is_priced:
-        cost = max(map(_price_in_billionths, entries, repeat(prompt), frame.outputs))
+        known = frame.find_cost(prompt)
+        cost = _price_each(entries, prompt, frame.outputs) if known is None else known
     amounts: Amounts = {
         "requests": 1,
         "tokens": prompt + frame.most,
@@ -333,7 +355,7 @@ def _find_framed_need(routed: RoutedRequest) -> _Need | None:
         "money": cost,
     }
     prompts = MeasuredPrompts(entries, (prompt,) * len(entries), ((),) * len(entries))
-    return _Need(routed, amounts, prompts)
+    return FramedNeed(amounts, list_uses(routed.rules.quotas, amounts), prompts)
 
 
 def _find_plan(routed: RoutedRequest, entry: ModelEntry) -> Plan | None:
@@ -447,6 +469,10 @@ def _price_calls(calls: Sequence[AddedTokens]) -> int:
         prompt, output = sums.get(each.entry, (0, 0))
         sums[each.entry] = prompt + each.input, output + each.output
     return sum(_price_in_billionths(entry, *tokens) for entry, tokens in sums.items())
+
+
+def _price_each(entries: Sequence[ModelEntry], prompt: int, outputs: Sequence[int]) -> int:
+    return max(map(_price_in_billionths, entries, repeat(prompt), outputs))
 
 
 def _price_in_billionths(entry: ModelEntry, prompt: int, output: int) -> int:

@@ -1,7 +1,7 @@
 """The most that a model may write for a request, and what in the request decides it."""
 
 from collections.abc import Iterator
-from functools import lru_cache, partial
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -31,8 +31,8 @@ def find_output_bound(routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> O
         return _find_output_bound(routed, entry, plan)
     # No text of a question says how much may be written: what decides it is in the frame.
     needs = (routed.request.max_tokens, routed.tool_uses, routed.stored_level, entry, plan)
-    find = partial(_find_output_bound, routed, entry, plan)
-    return routed.framed.frame.find_fact("output", needs, find)
+    frame = routed.framed.frame
+    return frame.find_fact("output", needs, _find_output_bound, routed, entry, plan)
 
 
 def _find_output_bound(routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> OutputBound:

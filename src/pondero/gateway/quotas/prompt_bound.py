@@ -27,6 +27,7 @@ from .media_bound import measure_media
 _SHORT_BODY = 4_096
 """Bytes of a body in which nothing is worth a second look."""
 _WEIGHT = 200  # bytes of a size
+_NO_TEXT = (Message("user", (Text(""),)),)
 
 
 def find_prompt_bound(routed: RoutedRequest, entry: ModelEntry) -> int:
@@ -57,12 +58,12 @@ def is_short_text(routed: RoutedRequest) -> bool:
     if len(routed.call.http.body) > _SHORT_BODY or len(messages) != 1:
         return False
     parts = messages[0].parts
-    return len(parts) == 1 and type(parts[0]) is Text
+    return len(parts) == 1 and type(parts[0]) is Text and parts[0].signature is None
 
 
 def find_frame(routed: RoutedRequest, entry: ModelEntry) -> TextSize | None:
-    """Return the size of a request without its messages; None if it names what is stored."""
-    return None if _names_stored(routed, entry) else measure_frame(routed.request)
+    """Return the size of a request without its short text; None if it names what is stored."""
+    return None if _names_stored(routed, entry) else measure_frame(routed.request).add(_NO_TEXT)
 
 
 def _estimate_body(routed: RoutedRequest, known: int) -> int:

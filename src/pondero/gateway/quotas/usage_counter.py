@@ -83,6 +83,7 @@ class LocalUsageCounter:
         """Reserve all of these, or none."""
         del unread  # this process has all answers
         known, now = self._slots, self._clock()
+        counted: list[_Slots] = []
         full: list[QuotaShortfall] = []
         for use in uses:
             quota, amount = use.bound, use.amount
@@ -91,12 +92,18 @@ class LocalUsageCounter:
                 slots = self._find_slots(quota, now)
             if amount and slots.total + amount > quota.most:
                 full.append(_describe_shortfall(use, slots, now))
+            counted.append(slots)
         if full:
             return max(full, key=lambda each: each.wait)
         reserved = self._reserved[id] = {}
-        for use in uses:
-            name, amount = use.bound.name, use.amount
-            reserved[name] = (known[name].add_now(amount), amount)
+        for use, slots in zip(uses, counted, strict=True):
+            amount, slot, counts = use.amount, slots.slot, slots.counts
+            if slot in counts:  # else there may be too many
+                counts[slot] += amount
+                slots.total += amount
+            else:
+                slots.add(slot, amount)
+            reserved[use.bound.name] = (slot, amount)
         return None
 
     def find_reserved(self, id: str) -> Mapping[str, int]:
@@ -117,8 +124,10 @@ class LocalUsageCounter:
             slot, before = reserved.get(quota.name) or (slots.slot, 0)
             if amount == before:
                 continue
-            if slot == slots.slot:
-                slots.add_now(amount - before)
+            counts = slots.counts
+            if slot == slots.slot and slot in counts:  # nearly always
+                counts[slot] += amount - before
+                slots.total += amount - before
             elif slots.has(slot):
                 slots.add(slot, amount - before)
 
@@ -178,16 +187,6 @@ class _Slots:
         """Return the slots that count."""
         since, last = self.span.since, self.span.last
         return {slot: count for slot, count in self.counts.items() if since <= slot <= last}
-
-    def add_now(self, amount: int) -> int:
-        """Count an amount in the slot of this moment, which is returned."""
-        counts, slot = self.counts, self.slot
-        if slot in counts:  # else there may be too many
-            counts[slot] += amount
-            self.total += amount
-        else:
-            self.add(slot, amount)
-        return slot
 
     def add(self, slot: int, amount: int) -> None:
         """Count an amount; the slot that is furthest from now is forgotten if there are many."""

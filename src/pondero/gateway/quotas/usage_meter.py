@@ -5,7 +5,7 @@ report all tokens (a client left, a connection broke), the most that it may have
 and the figures are ``estimated``: they are never less than what was served.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from decimal import Decimal
 from math import ceil
 
@@ -31,7 +31,8 @@ from ...store import price_usage
 from ...thinking import Plan
 from ..requests.routed_request import RoutedRequest
 from .framed_bound import find_framed_bound
-from .hosted_tools import AddedTokens, find_added, find_advisor
+from .hosted_tools import find_added, find_advisor
+from .measured_prompt import MeasuredPrompt, MeasuredPrompts
 from .output_bound import OutputBound, count_answers, find_background, find_output_bound
 from .prompt_bound import find_prompt_bound
 from .quota import BILLION, Unit
@@ -40,28 +41,6 @@ _LONGEST_TOKEN = 8
 """Characters per token of an answer, which no service exceeds on average."""
 _AROUND_CALL = 64  # tokens that a service adds around an answer or a call
 _ANY_SIZE = 2**53
-
-
-class MeasuredPrompt(Struct, frozen=True):
-    """The most tokens of a prompt, and the most that the service's own tools add to it."""
-
-    tokens: int
-    added: Sequence[AddedTokens]
-
-
-class MeasuredPrompts(Struct, frozen=True):
-    """The prompt of a request as it was measured for each of its models."""
-
-    entries: tuple[ModelEntry, ...] = ()
-    tokens: tuple[int, ...] = ()
-    added: tuple[Sequence[AddedTokens], ...] = ()
-
-    def get(self, entry: ModelEntry) -> MeasuredPrompt | None:
-        """Return the prompt for a model; None if it was not measured."""
-        if entry not in self.entries:
-            return None
-        at = self.entries.index(entry)
-        return MeasuredPrompt(self.tokens[at], self.added[at])
 
 
 class Figures(Struct, frozen=True, kw_only=True):
@@ -78,10 +57,10 @@ class Figures(Struct, frozen=True, kw_only=True):
     def amounts(self) -> dict[Unit, int]:
         """Return the amount of each unit."""
         return {
-            "requests": min(1, self.calls),
+            "requests": 1 if self.calls else 0,
             "tokens": self.usage.known_total,
             "thinking_tokens": self.usage.thinking or 0,
-            "money": ceil((self.cost or 0) * BILLION),
+            "money": ceil(self.cost * BILLION) if self.cost is not None else 0,
         }
 
 
@@ -129,11 +108,19 @@ class ServiceCall:
             if usage.input or usage.cache_read or usage.cache_write:  # no prompt has no tokens
                 return [(entry, usage), *beside], is_split or is_raised
             return self._with_added(replace(usage, input=self._prompt(), total=None)), True
-        if reply is None and self.so_far is None and self._measured is None:  # it has only begun
-            self._framed = find_framed_bound(self._routed, entry, self._plan)
-            if self._framed is not None:
-                return [(entry, self._framed)], True
+        if reply is None and self.so_far is None:  # it has only begun
+            if (measured := self._measured) is None:
+                self._framed = most = find_framed_bound(self._routed, entry, self._plan)
+            else:
+                most = None if measured.added else self._find_begun(measured.tokens)
+            if most is not None:
+                return [(entry, most)], True
         return self._with_added(self._find_most()), True
+
+    def _find_begun(self, prompt: int) -> Usage:
+        """Return the most that may be served, while nothing is known of the answer."""
+        bound = find_output_bound(self._routed, self.entry, self._plan)
+        return Usage(prompt, output=bound.output - bound.thinking, thinking=bound.thinking)
 
     def _raise_thinking(self, usage: Usage, extras: Json) -> tuple[Usage, bool]:
         """Return counts with all tokens that may have been thinking, and whether there were more.
@@ -168,10 +155,9 @@ class ServiceCall:
     def _find_most(self) -> Usage:
         """Return the most that may have been served: counts before the end say only the input."""
         so_far, reply = self.so_far, self.reply
+        if reply is None and so_far is None:
+            return self._find_begun(self._prompt())
         bound = find_output_bound(self._routed, self.entry, self._plan)
-        if reply is None and so_far is None:  # it has only begun
-            written = bound.output - bound.thinking
-            return Usage(self._prompt(), output=written, thinking=bound.thinking)
         known, said = _NO_USAGE, 0
         if so_far is not None:
             said = len(so_far.message().text) // _LONGEST_TOKEN

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from operator import is_
 from time import time
-from typing import TypeVar, cast
+from typing import Any, TypeVar, TypeVarTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -38,6 +38,7 @@ from .routed_request import (
 from .split_body import SHORT_BODY
 
 Fact = TypeVar("Fact")
+Values = TypeVarTuple("Values")
 
 # Inside of a string of JSON, these bytes mean the text that they are.
 _PLAIN = re.compile(rb'[^"\\\x00-\x1f]+')
@@ -61,7 +62,7 @@ class KnownFrame(Struct, eq=False):
     routed: RoutedRequest
     names: FramedNames
     attempts: list["_KnownAttempt"]
-    facts: dict[str, tuple[tuple[object, ...], object]] = {}
+    facts: dict[str, tuple[tuple[object, ...], Any]] = {}
     """What ``find_fact`` returned last under each name, and for what."""
 
     def find_text(self, body: bytes) -> bytes | None:
@@ -75,12 +76,19 @@ class KnownFrame(Struct, eq=False):
         """Return the body with another text."""
         return b"%b%b%b" % (self.before, text, self.after)
 
-    def find_fact(self, name: str, needs: tuple[object, ...], find: Callable[[], Fact]) -> Fact:
+    def find_fact(
+        self,
+        name: str,
+        needs: tuple[object, ...],
+        find: Callable[[*Values], Fact],
+        *values: *Values,
+    ) -> Fact:
         """Return what does not depend on the text; it is found again if its needs change."""
         known = self.facts.get(name)
         if known is None or known[0] != needs:
-            known = self.facts[name] = (needs, find())
-        return cast("Fact", known[1])
+            known = self.facts[name] = (needs, find(*values))
+        fact: Fact = known[1]
+        return fact
 
 
 class FramedText(Struct, frozen=True, eq=False):

@@ -5,7 +5,7 @@ answer would be another one than the client asked for.
 """
 
 from collections.abc import Iterator, Mapping
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -256,8 +256,7 @@ def find_answer_options(routed: RoutedRequest) -> AnswerOptions:
     """Return how many answers a request asks for, and which log probabilities."""
     if routed.framed is None:
         return _read_answer_options(routed)
-    find = partial(_read_answer_options, routed)
-    return routed.framed.frame.find_fact("answer options", (), find)
+    return routed.framed.frame.find_fact("answer options", (), _read_answer_options, routed)
 
 
 def _read_answer_options(routed: RoutedRequest) -> AnswerOptions:
