@@ -35,7 +35,7 @@ def make_owners(tmp_path: Path) -> FileOwners:
 
 def test_owners_that_come_during_a_write_share_the_next_one(tmp_path, monkeypatch):
     owners, written = make_owners(tmp_path), []
-    write = owners._write  # noqa: SLF001 - what is counted
+    write = owners._write
     monkeypatch.setattr(owners, "_write", lambda items: (written.append(dict(items)), write(items)))
 
     async def put_many() -> None:
