@@ -44,6 +44,7 @@ from .response_writer import ResponseWriter
 
 _LONGEST_HEADER = 2_000
 _ONCE = Retry(attempts=1)
+_NOTHING_HELD = HeldBeginning(holds=False, shows_thinking=True)  # of an answer in one piece
 
 
 async def deliver(
@@ -206,10 +207,7 @@ class _Delivery:
         self._remembered: Mapping[str, bytes] = attempt.remembered
         self._hooks = HookedAnswer(routed.hooked) if routed.hooked is not None else None
         self._hook = routed.hooked.by if routed.hooked is not None else None
-        self._held = HeldBeginning(
-            holds=asks_again(routed) and count_answers(routed, attempt.entry) == 1,
-            shows_thinking=self._converter.shows_thinking,
-        )
+        self._held = _NOTHING_HELD
         self.transport = MeteredTransport(
             self._converter.transport, record.meter, routed, attempt.entry, exchange.plan
         )
@@ -273,7 +271,11 @@ class _Delivery:
 
     async def stream(self, steps: _Steps) -> Reply:
         """Write the events of an answer; what is held at its end waits for ``end_stream``."""
-        writer, converter, held = self.writer, self._converter, self._held
+        writer, converter, routed = self.writer, self._converter, self.routed
+        held = self._held = HeldBeginning(
+            holds=asks_again(routed) and count_answers(routed, self.attempt.entry) == 1,
+            shows_thinking=converter.shows_thinking,
+        )
         writer.streams(converter.ping_headers, self._ping)
         writer.is_ending = self._is_ending
         wrote = answers = False
