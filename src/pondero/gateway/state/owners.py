@@ -43,8 +43,8 @@ class FileOwners:
         self._database: Database | None = None
         self._is_broken = False
         self._unsaved: dict[str, bytes] = {}
-        self._next: Task[None] | None = None  # the write of what is not saved
-        self._last: Task[None] | None = None  # the write before it
+        self._next: Task[None] | None = None  # the write of ``_unsaved``
+        self._last: Task[None] | None = None  # the one before it
 
     async def get(self, keys: Iterable[str]) -> dict[str, bytes]:
         """Return the owners of these ids."""
