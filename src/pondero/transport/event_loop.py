@@ -24,11 +24,10 @@ def current_loop() -> Any:
         import trio  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415 - loaded already
 
         return trio.lowlevel.current_trio_token()
-    from asyncio import get_running_loop  # noqa: PLC0415 - only if a loop is running
-
+    asyncio: Any = sys.modules.get("asyncio")  # an import costs more than all else here
     try:
-        return get_running_loop()
-    except RuntimeError:
+        return asyncio.get_running_loop()
+    except (AttributeError, RuntimeError):  # without asyncio, none is running either
         message = "no event loop is running; use asyncio.run(...) or trio.run(...), or a Client"
         raise UsageError(message) from None
 

@@ -36,6 +36,7 @@ _STATUSES: tuple[tuple[type[PonderoError], int], ...] = (
     (KeyConflict, 409),
 )
 _READING = ("GET", "HEAD")
+_OWN_PATHS = (f"{console.HOME}/", f"{HOME}/")
 
 
 class Admin:
@@ -48,7 +49,7 @@ class Admin:
     @staticmethod
     def serves(path: str) -> bool:
         """Return whether an address belongs to the console or the admin API."""
-        return path.startswith((f"{console.HOME}/", f"{HOME}/")) or path == console.HOME
+        return path.startswith(_OWN_PATHS) or path == console.HOME
 
     async def check(self, http: HttpRequest, path: str) -> Actor | None:
         """Return who acts, None for a page; raises AccessDenied if that may not come in."""

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Protocol
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ...canon import (
@@ -16,13 +17,15 @@ from ...canon import (
     Reply,
     iter_events,
 )
+from ...catalog import ModelEntry
 from ...errors import PonderoError
 from ...exchange import Emit, Retry, flow, list_keys
+from ...thinking import Plan
 from ...transport import AsyncShell
 from ..deployments.account_transport import AccountTransport
 from ..hooks.bounded_call import FAILED
 from ..hooks.chain import HookedAnswer, note_failures
-from ..levels.level_rules import show_sent
+from ..levels.level_rules import AppliedLevel, show_sent
 from ..levels.level_window import keep_level_window
 from ..observability.receipt import NO_LEVEL
 from ..observability.request_record import RequestRecord
@@ -44,6 +47,7 @@ from .response_writer import ResponseWriter
 
 _LONGEST_HEADER = 2_000
 _ONCE = Retry(attempts=1)
+_NOTHING_HELD = HeldBeginning(holds=False, shows_thinking=True)  # of an answer in one piece
 
 
 async def deliver(
@@ -166,6 +170,38 @@ async def _ask_again(delivery: "_Delivery", reply: Reply) -> bool:
     return True
 
 
+class _DescribedPlan(Struct, frozen=True):
+    """What the record and the headers of an answer say of its model and its level."""
+
+    model: str
+    asked: str
+    sent: str
+    why: str | None
+    codes: tuple[str, ...]
+    adjustments: tuple[str, ...]
+    thinking: str
+
+
+def _describe_plan(routed: RoutedRequest, attempt: Attempt) -> _DescribedPlan:
+    entry, level, plan = attempt.entry, attempt.level, attempt.exchange.plan
+    write = partial(_write_plan, entry, level, plan)
+    if routed.framed is None:
+        return write()
+    return routed.framed.frame.find_fact("plan", (entry, level, plan), write)
+
+
+def _write_plan(entry: ModelEntry, level: AppliedLevel, plan: Plan) -> _DescribedPlan:
+    return _DescribedPlan(
+        model=entry.id,
+        asked=level.requested,
+        sent=show_sent(plan) if plan.level or plan.budget is not None else NO_LEVEL,
+        why=level.why,
+        codes=tuple([note.code for note in plan.adjustments]),
+        adjustments=tuple([f"{note.code}:{note.what}" for note in plan.adjustments]),
+        thinking=level.header(plan),
+    )
+
+
 class _Delivery:
     """One answer on its way from a model to the client."""
 
@@ -206,10 +242,7 @@ class _Delivery:
         self._remembered: Mapping[str, bytes] = attempt.remembered
         self._hooks = HookedAnswer(routed.hooked) if routed.hooked is not None else None
         self._hook = routed.hooked.by if routed.hooked is not None else None
-        self._held = HeldBeginning(
-            holds=asks_again(routed) and count_answers(routed, attempt.entry) == 1,
-            shows_thinking=self._converter.shows_thinking,
-        )
+        self._held = _NOTHING_HELD
         self.transport = MeteredTransport(
             self._converter.transport, record.meter, routed, attempt.entry, exchange.plan
         )
@@ -219,13 +252,13 @@ class _Delivery:
         if self._hook is not None:
             self.record.note(road="hook", reason=f"answered by the hook {self._hook}")
             return
-        attempt, plan = self.attempt, self.attempt.exchange.plan
+        described = _describe_plan(self.routed, self.attempt)
         self.record.note(
-            road=attempt.path.name,
-            asked=attempt.level.requested,
-            sent=show_sent(plan) if plan.level or plan.budget is not None else NO_LEVEL,
-            why=attempt.level.why,
-            adjustments=tuple([note.code for note in plan.adjustments]),
+            road=self.attempt.path.name,
+            asked=described.asked,
+            sent=described.sent,
+            why=described.why,
+            adjustments=described.codes,
         )
 
     def note_begun(self, so_far: Assembler) -> None:
@@ -273,7 +306,11 @@ class _Delivery:
 
     async def stream(self, steps: _Steps) -> Reply:
         """Write the events of an answer; what is held at its end waits for ``end_stream``."""
-        writer, converter, held = self.writer, self._converter, self._held
+        writer, converter, routed = self.writer, self._converter, self.routed
+        held = self._held = HeldBeginning(
+            holds=asks_again(routed) and count_answers(routed, self.attempt.entry) == 1,
+            shows_thinking=converter.shows_thinking,
+        )
         writer.streams(converter.ping_headers, self._ping)
         writer.is_ending = self._is_ending
         wrote = answers = False
@@ -362,20 +399,20 @@ class _Delivery:
     def _headers(self) -> dict[str, str]:
         """Return the headers that say what was asked, sent and adjusted."""
         attempt = self.attempt
-        plan = attempt.exchange.plan
-        planned = [f"{note.code}:{note.what}" for note in plan.adjustments]
+        described = _describe_plan(self.routed, attempt)
+        planned = described.adjustments
         headers = {
             "x-pondero-id": self.routed.call.id,
-            "x-pondero-model": attempt.entry.id,
-            "x-pondero-thinking": attempt.level.header(plan),
+            "x-pondero-model": described.model,
+            "x-pondero-thinking": described.thinking,
         }
         if attempt.entry.deployment:
             headers["x-pondero-deployment"] = attempt.entry.deployment
         if self._hook is not None:
-            planned = []
+            planned = ()
             headers = {"x-pondero-id": self.routed.call.id, "x-pondero-hook": self._hook}
         if self._hooks is not None:
-            planned += note_failures(self._hooks.failed)
+            planned = (*planned, *note_failures(self._hooks.failed))
         if text := ", ".join(dict.fromkeys([*planned, *self._adjustments])):
             headers["x-pondero-adjustments"] = text[:_LONGEST_HEADER]
         return headers

@@ -136,28 +136,34 @@ class AddressBook:
         config, place = self._config(), (provider.name, deployment, needed)
         known = self._known.get(place)
         if known is not None and known.config is config and known.provider is provider:
-            if known.values == _read_variables(known.names):
+            if known.values == _read_variables(known.variables):
                 return known.address
             del self._known[place]
         url = find_provider_url(config, provider, deployment=deployment, needed=needed)
         key = find_provider_key(config, provider, deployment=deployment, needed=needed)
         names = _list_variables(find_override(config, provider, deployment), provider)
         if names is not None:
-            values = _read_variables(names)
-            self._known[place] = _KnownAddress(config, provider, names, values, (url, key))
+            variables = tuple(map(os.environ.encodekey, names))
+            values = _read_variables(variables)
+            self._known[place] = _KnownAddress(config, provider, variables, values, (url, key))
         return url, key
 
 
 class _KnownAddress(NamedTuple):
     config: GatewayConfig
     provider: catalog.Provider
-    names: tuple[str, ...]
-    values: list[str | None]
+    variables: tuple[object, ...]
+    values: list[object]
     address: tuple[str, str | None]
 
 
-def _read_variables(names: Iterable[str]) -> list[str | None]:
-    return [os.environ.get(name) for name in names]
+def _read_variables(variables: Iterable[object]) -> list[object]:
+    """Return the values of encoded variables, as the system has them.
+
+    The environment itself raises and catches an error for each one that is not set, which takes
+    longer than most steps of a request.
+    """
+    return list(map(vars(os.environ)["_data"].get, variables))
 
 
 def _list_variables(own: ProviderOverride, provider: catalog.Provider) -> tuple[str, ...] | None:

@@ -24,7 +24,7 @@ from ..requests.routed_request import RoutedRequest, StoredLevel
 from ..requests.split_body import read_fields
 from ..server.context import GatewayContext
 from .level_rules import AppliedLevel, limit_word
-from .sent_turns import SentTurns, find_first_key, list_level_keys, read_turns
+from .sent_turns import FirstKeys, SentTurns, find_first_keys, list_level_keys, read_turns
 
 _TURN = get_decoder(dict[str, Json])
 
@@ -93,33 +93,25 @@ def plan_level_window(
 
 
 class FirstTurn(Struct, frozen=True):
-    """The only turn of conversations that differ in its text alone, and what is stored of each.
+    """The only turn of conversations that differ in its text alone, and what is stored of each."""
 
-    ``before`` and ``after``: the bytes around the text.
-    """
-
-    before: bytes
-    after: bytes
-    owner: str
+    keys: FirstKeys
     stated: bytes
 
     def remember(self, text: bytes) -> dict[str, bytes]:
         """Return what the answer to a conversation with this text stores."""
-        turn = b"%b%b%b" % (self.before, text, self.after)
-        return {find_first_key(turn, self.owner): self.stated}
+        return {self.keys.find(text): self.stated}
 
 
 def find_first_turn(routed: RoutedRequest, window: LevelReading, text: bytes) -> FirstTurn | None:
     """Return the only turn of a conversation, around this text; None if there is more to it."""
-    sent, form, quoted = window.sent, window.form, b'"%b"' % text
+    sent, form, attempt = window.sent, window.form, window.attempt
     if sent is None or form is None or len(sent.turns) != 1 or sent.own or sent.is_split:
         return None
-    if sent.turns[0].count(quoted) != 1:
+    keys = find_first_keys(sent.turns[0], text, _name_owner(routed, attempt.entry))
+    if keys is None:
         return None
-    before, _, after = sent.turns[0].partition(quoted)
-    stated = msgspec.msgpack.encode(_continue(None, sent, form, window.attempt))
-    owner = _name_owner(routed, window.attempt.entry)
-    return FirstTurn(b'%b"' % before, b'"%b' % after, owner, stated)
+    return FirstTurn(keys, msgspec.msgpack.encode(_continue(None, sent, form, attempt)))
 
 
 def _name_owner(routed: RoutedRequest, entry: ModelEntry) -> str:

@@ -167,9 +167,28 @@ def _iter_keys(sent: SentTurns, owner: str, *, ends: Collection[int]) -> Iterato
     yield BegunKeys(len(sent.turns), digest, tuple(keys[-REACH:]))
 
 
-def find_first_key(turn: bytes, owner: str) -> str:
-    """Return the key of a conversation after its first turn, as ``list_level_keys`` does."""
-    return _add_turn(_begin_digest(owner), _drop_breakpoints(turn))
+class FirstKeys(Struct, frozen=True):
+    """The keys of conversations after their only turn, which differ in a plain text alone.
+
+    ``before`` and ``after``: what counts of the turn around the text.
+    """
+
+    digest: blake2b
+    before: bytes
+    after: bytes
+
+    def find(self, text: bytes) -> str:
+        """Return the key of the conversation with this text, as ``list_level_keys`` does."""
+        return _add_same(self.digest.copy(), b"%b%b%b" % (self.before, text, self.after))
+
+
+def find_first_keys(turn: bytes, text: bytes, owner: str) -> FirstKeys | None:
+    """Return the keys of conversations with other texts in a turn; None if the text recurs."""
+    same, quoted = _ONE_TEXT.sub(_join_groups, _drop_breakpoints(turn)), b'"%b"' % text
+    if same.count(quoted) != 1:
+        return None
+    before, _, after = same.partition(quoted)
+    return FirstKeys(_begin_digest(owner), b'%b"' % before, b'"%b' % after)
 
 
 def _begin_digest(owner: str) -> blake2b:
@@ -178,7 +197,10 @@ def _begin_digest(owner: str) -> blake2b:
 
 def _add_turn(digest: blake2b, turn: bytes) -> str:
     """Return the key of a conversation that a turn continues, which is without breakpoints."""
-    same = _ONE_TEXT.sub(_join_groups, turn)
+    return _add_same(digest, _ONE_TEXT.sub(_join_groups, turn))
+
+
+def _add_same(digest: blake2b, same: bytes) -> str:
     digest.update(b"%d:%b" % (len(same), same))
     return f"level:{digest.hexdigest()}"
 

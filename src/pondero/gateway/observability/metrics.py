@@ -36,6 +36,7 @@ _BREAKERS = {"closed": 0, "probing": 1, "open": 2, "paused": 3}
 M = TypeVar("M", Counter, Histogram)
 _KINDS = ("input", "cache_read", "cache_write", "output", "thinking")
 _TALLIES = 4_096  # sets of labels that are counted apart until they are added up
+_TIMES = 64  # of requests with the same labels, until they are added up
 
 
 class _Labels(NamedTuple):
@@ -61,14 +62,14 @@ class _Labels(NamedTuple):
 class _Tally:
     """Counts of requests with the same labels that their series do not have yet.
 
-    ``seconds`` and ``first`` take the times of one request.
+    ``seconds`` and ``first`` are the times of these requests.
     """
 
     __slots__ = (*_KINDS, "cost", "estimated", "first", "requests", "seconds")
 
-    def __init__(self, seconds: Callable[[float], None], first: Callable[[float], None]) -> None:
-        self.seconds = seconds
-        self.first = first
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+        self.first: list[float] = []
         self.requests = self.estimated = 0
         self.input = self.cache_read = self.cache_write = self.output = self.thinking = 0
         self.cost = 0.0
@@ -191,9 +192,11 @@ class Metrics:
                 tally.estimated += usage.known_total
             if receipt.cost:
                 tally.cost += float(receipt.cost)
-        tally.seconds(receipt.seconds)
-        if receipt.first is not None:
-            tally.first(receipt.first)
+            tally.seconds.append(receipt.seconds)
+            if receipt.first is not None:
+                tally.first.append(receipt.first)
+            if len(tally.seconds) >= _TIMES:
+                self._count_times(model, receipt.road, tally)
         self._count_tasks()
         if self._is_shared:  # another process may be asked for the page
             self._refresh()
@@ -201,9 +204,7 @@ class Metrics:
     def _begin_tally(self, labels: _Labels) -> _Tally:
         if len(self._tallies) >= _TALLIES:
             self._add_up()
-        seconds = self._find_series(self._seconds, labels.model, labels.road)
-        first = self._find_series(self._first, labels.model, labels.road)
-        tally = self._tallies[labels] = _Tally(seconds.observe, first.observe)
+        tally = self._tallies[labels] = _Tally()
         return tally
 
     def _refresh(self) -> None:
@@ -218,6 +219,7 @@ class Metrics:
         for labels, tally in self._tallies.items():
             self._count_requests(labels, tally)
             self._count_use(labels, tally)
+            self._count_times(labels.model, labels.road, tally)
         self._tallies.clear()
 
     def _count_requests(self, labels: _Labels, tally: _Tally) -> None:
@@ -265,6 +267,13 @@ class Metrics:
         if labels.deployment is not None and (tokens := tally.total):
             place = (labels.deployment, model)
             self._find_series(self._tokens_of_deployment, *place).inc(tokens)
+
+    def _count_times(self, model: str, road: str, tally: _Tally) -> None:
+        for metric, times in ((self._seconds, tally.seconds), (self._first, tally.first)):
+            observe = self._find_series(metric, model, road).observe
+            for each in times:
+                observe(each)
+            times.clear()
 
     def note_alarm(self, alarm: Alarm) -> None:
         """Set the gauge of an alarm; when it is over, to 0."""

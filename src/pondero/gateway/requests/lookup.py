@@ -27,7 +27,7 @@ from ..quotas.admission import (
     reserve,
 )
 from ..server.context import GatewayContext
-from .attempt import make_attempt, make_attempt_in_steps
+from .attempt import Attempt, make_attempt, make_attempt_in_steps
 from .hooked_request import show_to_hooks
 from .known_frames import (
     find_attempt,
@@ -68,7 +68,11 @@ class AdmittedRequest(Struct, frozen=True):
         ready = self.ready
         if ready is not None and ready.entry is turn.entry and ready.routed is self.routed:
             return ready.window
-        steps = _plan_window(gateway, self.routed, turn.entry, turn)
+        aimed = address_history(self.routed, turn.entry)
+        known = find_attempt(gateway, aimed, turn.entry, turn)
+        if known is not None and (known.remembered or not turn.entry.takes_level_turns):
+            return LevelReading(known)  # it is the first turn, so that there are no earlier levels
+        steps = _plan_window(gateway, aimed, turn.entry, turn, known=known)
         window = await give_way_between(steps, self.routed.call.http.body)
         return begin_reading(gateway, window)
 
@@ -200,24 +204,27 @@ async def _make_ready(gateway: GatewayContext, routed: RoutedRequest) -> ReadyAt
     entry = gateway.sort_models(routed.resolved.entries, routed.request.messages)[0]
     if not entry.takes_level_turns or not routed.turns:
         return None
+    steps = _plan_window(gateway, address_history(routed, entry), entry)
     try:
-        window = await give_way_between(_plan_window(gateway, routed, entry), routed.call.http.body)
+        window = await give_way_between(steps, routed.call.http.body)
     except PonderoError:  # it will be reported when it is that model's turn
         return None
     return ReadyAttempt(routed, entry, window)
 
 
 def _plan_window(
-    gateway: GatewayContext, routed: RoutedRequest, entry: ModelEntry, turn: ModelTurn | None = None
+    gateway: GatewayContext,
+    routed: RoutedRequest,
+    entry: ModelEntry,
+    turn: ModelTurn | None = None,
+    *,
+    known: Attempt | None = None,
 ) -> WorkSteps[LevelReading]:
-    aimed = address_history(routed, entry)
-    attempt = find_attempt(gateway, aimed, entry, turn or ModelTurn(entry))
+    attempt = known
     if attempt is None:
-        attempt = yield from make_attempt_in_steps(gateway, aimed, entry, turn)
-        note_attempt(gateway, aimed, attempt, make_attempt)
-    elif attempt.remembered:  # it is the first turn, so that there are no earlier levels
-        return LevelReading(attempt)
+        attempt = yield from make_attempt_in_steps(gateway, routed, entry, turn)
+        note_attempt(gateway, routed, attempt, make_attempt)
     yield
-    window = plan_level_window(gateway, aimed, attempt)
-    note_window(gateway, aimed, window)
+    window = plan_level_window(gateway, routed, attempt)
+    note_window(gateway, routed, window)
     return window

@@ -441,7 +441,7 @@ class CapturingTransport:
         self.head: ResponseHead = ResponseHead(200)
         self._transport = transport
         self._kept: list[bytes] = []
-        self._answer: AsyncResponse | None = None
+        self._answer: _CapturedResponse | None = None
 
     async def send(self, request: HttpRequest, timeouts: Timeouts) -> "_CapturedResponse":
         """Send a request; return the response once its head has arrived."""
@@ -462,7 +462,7 @@ class CapturingTransport:
 
     async def rest(self) -> bytes:
         """Read to the end and return the bytes after the answer, such as ``data: [DONE]``."""
-        if self._answer is not None:
+        if self._answer is not None and not self._answer.has_ended:
             async for _ in self._answer:
                 pass
         return self.take()
@@ -473,6 +473,7 @@ class _CapturedResponse:
 
     def __init__(self, answer: AsyncResponse, kept: list[bytes]) -> None:
         self.head = answer.head
+        self.has_ended = False
         self._answer = answer
         self._pieces = aiter(answer)
         self._keep = kept.append
@@ -481,7 +482,11 @@ class _CapturedResponse:
         return self
 
     async def __anext__(self) -> bytes:
-        piece = await anext(self._pieces)
+        try:
+            piece = await anext(self._pieces)
+        except StopAsyncIteration:
+            self.has_ended = True
+            raise
         self._keep(piece)
         return piece
 

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from asyncio import ensure_future, to_thread
+from asyncio import Task, ensure_future, shield, to_thread, wait
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 
@@ -42,6 +42,9 @@ class FileOwners:
         self._clock = clock
         self._database: Database | None = None
         self._is_broken = False
+        self._unsaved: dict[str, bytes] = {}
+        self._next: Task[None] | None = None  # the write of ``_unsaved``
+        self._last: Task[None] | None = None  # the one before it
 
     async def get(self, keys: Iterable[str]) -> dict[str, bytes]:
         """Return the owners of these ids."""
@@ -68,18 +71,34 @@ class FileOwners:
         return ensure_future(self.get(missing)) if missing and not self._is_broken else None
 
     async def put(self, items: Mapping[str, bytes]) -> None:
-        """Store whose these ids are."""
+        """Store whose these ids are; those that come during a write share the next one."""
         await self._local.put(items)
-        if not self._is_broken:
-            try:
-                await to_thread(self._write, dict(items))
-            except StoreError as error:
-                self._do_without(error)
+        if self._is_broken:
+            return
+        self._unsaved |= items
+        if self._next is None or self._next.done():
+            self._next = ensure_future(self._save(self._last))
+        await shield(self._next)  # others wait for it too
 
     async def aclose(self) -> None:
         """Close the file."""
+        if writes := [each for each in (self._last, self._next) if each is not None]:
+            await wait(writes)
         if self._database is not None:
             self._database.close()
+
+    async def _save(self, before: Task[None] | None) -> None:
+        """Write all that has come once the write before it is over."""
+        if before is not None and not before.done():
+            await wait([before])
+        items, self._unsaved = self._unsaved, {}
+        self._last, self._next = self._next, None
+        if self._is_broken:
+            return
+        try:
+            await to_thread(self._write, items)
+        except StoreError as error:
+            self._do_without(error)
 
     def _read(self, keys: list[str]) -> dict[str, bytes]:
         sql = "SELECT owner FROM owners WHERE id = ? AND until > ?"

@@ -96,6 +96,8 @@ def _list_tokens(texts: Sequence[Text]) -> list[TokenLogprob]:
 def _carry(
     answering: ReplyContext[Context], parts: Sequence[Part], message: dict[str, Json]
 ) -> None:
+    if not answering.context.provider.carries:
+        return
     carried, details = CarriedDetail(answering), list[Json]()
     for part in parts:
         if isinstance(part, (Text, Thinking, ToolCall)):
