@@ -85,7 +85,10 @@ def price_most(provider: str, model: str, prompt: int, output: int) -> Decimal |
 
 
 class MostPrices(Struct, frozen=True):
-    """The most that a token costs, in billionths of a dollar, in prompts below so many tokens."""
+    """The most that a token costs, in billionths of a dollar.
+
+    They hold for prompts of fewer than ``below`` tokens.
+    """
 
     prompt: int
     output: int

@@ -30,7 +30,7 @@ from ..levels.level_plan import plan_attempt
 from ..requests.long_bodies import LONG, give_way
 from ..requests.routed_request import UNKNOWN_OUTPUT, RoutedRequest, find_usual_limit
 from ..server.context import GatewayContext
-from .framed_bound import FramedNeed, FrameNeeds, find_frame_needs
+from .framed_bound import FrameNeeds, PromptReservation, find_frame_needs
 from .hosted_tools import AddedTokens, describe_tools, find_added, iter_limited
 from .measured_prompt import MeasuredPrompts
 from .output_bound import (
@@ -343,7 +343,7 @@ def _plan_framed(routed: RoutedRequest) -> AdmissionPlan | None:
     return AdmissionPlan(_Need(routed, known.amounts, known.prompts), known.uses)
 
 
-def _find_framed_need(routed: RoutedRequest, frame: FrameNeeds, prompt: int) -> FramedNeed:
+def _find_framed_need(routed: RoutedRequest, frame: FrameNeeds, prompt: int) -> PromptReservation:
     entries, cost = routed.resolved.entries, 0
     if frame.is_priced:
         known = frame.find_cost(prompt)
@@ -355,7 +355,7 @@ def _find_framed_need(routed: RoutedRequest, frame: FrameNeeds, prompt: int) -> 
         "money": cost,
     }
     prompts = MeasuredPrompts(entries, (prompt,) * len(entries), ((),) * len(entries))
-    return FramedNeed(amounts, list_uses(routed.rules.quotas, amounts), prompts)
+    return PromptReservation(amounts, list_uses(routed.rules.quotas, amounts), prompts)
 
 
 def _find_plan(routed: RoutedRequest, entry: ModelEntry) -> Plan | None:

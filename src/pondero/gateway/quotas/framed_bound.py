@@ -53,7 +53,7 @@ def _find_bound(routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> _FrameB
     return _FrameBound(text, find_output_bound(routed, entry, plan))
 
 
-class FramedNeed(Struct, frozen=True):
+class PromptReservation(Struct, frozen=True):
     """The most that a prompt and its answer may take of each unit, and what is reserved."""
 
     amounts: Mapping[Unit, int]
@@ -66,8 +66,8 @@ class FrameNeeds(Struct, frozen=True):
 
     ``outputs``: the most that each model may write, ``thinking``: of thinking any of them.
     ``is_priced``: a quota counts what it costs; ``costs``: of each model for a token of the prompt
-    and for its answer, if the prompt has fewer tokens than ``below``. ``known``: what prompts of so
-    many tokens need.
+    and for its answer, if the prompt has fewer tokens than ``below``. ``known``: what prompts
+    need, by their tokens.
     """
 
     text: TextSize
@@ -77,10 +77,10 @@ class FrameNeeds(Struct, frozen=True):
     is_priced: bool
     costs: tuple[tuple[int, int], ...]
     below: float
-    known: dict[int, FramedNeed] = {}
+    known: dict[int, PromptReservation] = {}
 
-    def keep(self, prompt: int, need: FramedNeed) -> FramedNeed:
-        """Keep what a prompt of so many tokens needs, and return it; only some are kept."""
+    def keep(self, prompt: int, need: PromptReservation) -> PromptReservation:
+        """Keep what a prompt of this size needs, and return it; only some are kept."""
         if len(self.known) >= _KNOWN:
             self.known.clear()
         self.known[prompt] = need
