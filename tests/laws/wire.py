@@ -26,6 +26,7 @@ WORDS = frozenset(
         "tool_cache",  # marks on tools
         "many_marks",  # more than four in one request, or for different times in any order
         "blank_texts",  # texts of white space alone
+        "blanks_beside",  # such a text in an answer, beside other parts
         "several_systems",  # the system prompt is one text
         "system_message",  # a system message amid the others
         "adjacent_texts",  # two texts side by side in one message

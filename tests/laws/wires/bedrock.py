@@ -23,7 +23,7 @@ WIRE = Wire(
     lacks=frozenset(
         {
             *("image_urls", "result_cache", "result_names", "parallel"),
-            *("output_names", "schemaless_output", "blank_texts"),
+            *("output_names", "schemaless_output", "blank_texts", "blanks_beside"),
             "blobs",  # there, but never without a name and words beside them
         }
     ),
