@@ -56,7 +56,7 @@ OF_BATCHES: frozenset[Kind] = frozenset(
 _OF_STATUS = ("status", "error_event", "lost")
 _REPLACING = ("status", "html", "empty", "refused")
 _KINDS: Mapping[str, Kind] = {kind: kind for kind in get_args(Kind)}
-_MESSAGES = {
+MESSAGES: Mapping[int, str] = {
     400: "The request could not be read.",
     401: "The key is not valid.",
     403: "This key may not do that.",
@@ -66,6 +66,7 @@ _MESSAGES = {
     503: "The model is overloaded. Please try again later.",
     529: "Overloaded",
 }
+"""The emulator's own text for a fault of each status."""
 _PAGE = (
     "<!DOCTYPE html>\n<html><head><title>{status}</title></head>\n"
     "<body><center><h1>{status}</h1></center><hr><center>nginx</center></body></html>\n"
@@ -137,7 +138,7 @@ class Fault(
     def error(self, wire: Dialect) -> HttpResponse:
         """Return the error response of a dialect for this fault."""
         status = self.status or 529
-        message = self.message or _MESSAGES.get(status, "Something went wrong.")
+        message = self.message or MESSAGES.get(status, "Something went wrong.")
         return wire.service().error(status, message, code=self.code, retry_after=self.retry_after)
 
 
