@@ -1,5 +1,6 @@
 """The tables of docs/referee.md: every rule of every emulated service, and the known gaps."""
 
+import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
@@ -7,6 +8,7 @@ from importlib.resources import files
 from pondero.dialects import NAMES
 from pondero.dialects.rejections import RuleBook, load_rules
 
+_FORMATTED = re.compile(r"(?<!\{)\{(\w+)[!:][^{}]*\}(?!\})")
 TITLES = {
     "anthropic": "Anthropic Messages",
     "openai_responses": "OpenAI Responses",
@@ -85,6 +87,7 @@ def count() -> str:
 
 def _code(text: str) -> str:
     """Return a text as code in a cell of a table."""
+    text = _FORMATTED.sub(r"{\1}", text)
     shown = text.replace("{{", "{").replace("}}", "}").replace("\n", "⏎").replace("|", "\\|")
     ticks = "``" if "`" in shown else "`"
     space = " " if ticks == "``" else ""

@@ -37,7 +37,7 @@ SAID = {
     "agent": ["sent=high", "17 * 23 = 391", "gemini-3-flash-preview/high"],
     "gateway": ["gateway.toml is right", "17 * 23 = 391"],
     "evaluation": ["the report is report.html", "17 * 23 = 391"],
-    "tests": ["4 passed", "2 passed", "17 * 23 = 391"],
+    "tests": ["4 passed", "1 passed", "17 * 23 = 391"],
 }
 """What a page's commands print, besides the blocks of text on the page."""
 

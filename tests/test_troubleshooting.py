@@ -17,7 +17,9 @@ from pondero.dialects import NAMES, get_dialect
 from pondero.dialects.openai_chat.service.models import provider_of
 from pondero.dialects.rejections import load_rules
 from pondero.emulator import Emulator
+from pondero.emulator.faults import MESSAGES
 from pondero.thinking import CODES, TOKENS
+from pondero.vcr import Cassette
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "troubleshooting.md").read_text("utf-8")
@@ -103,6 +105,10 @@ def test_a_rejection_of_a_level_is_found_on_the_page_by_its_text(model):
     assert all(MADE["_REFEREE"]["_code"](row.text.strip()) in PAGE for row in rows)
 
 
+def _openai_error(row):
+    return {"error": {"type": row["kind"], "code": row.get("code"), "message": row["text"]}}
+
+
 SAID = [(row, topic["error"]) for topic in ACCOUNTS for row in topic["says"]]
 BODIES = {
     "anthropic": lambda row: {
@@ -115,8 +121,8 @@ BODIES = {
     "bedrock": lambda row: {"message": row["text"]},
     "cohere": lambda row: {"message": row["text"]},
     "ollama": lambda row: {"error": row["text"]},
-    "openai_chat": lambda row: {"error": {"type": row["kind"], "message": row["text"]}},
-    "openai_responses": lambda row: {"error": {"type": row["kind"], "message": row["text"]}},
+    "openai_chat": _openai_error,
+    "openai_responses": _openai_error,
 }
 """How each API puts a text into the body of an error."""
 
@@ -144,3 +150,99 @@ def test_what_pondero_says_is_on_the_page_as_it_is_printed(text, capsys, data_di
     assert text in PAGE
     assert run([*OWN[text], "--no-stdin"]) == 2
     assert text.strip("`") in capsys.readouterr().err
+
+
+SHOWN = re.sub(r"`` (.*?) ``|`([^`]*)`", lambda code: code[1] or code[2] or "", PAGE)
+"""The page as a browser shows it."""
+
+
+def _section(title):
+    return SHOWN.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+@pytest.mark.parametrize(
+    ("section", "text"),
+    [
+        ("Anthropic Messages", "Invalid `signature` in `thinking` block"),
+        ("Anthropic Messages", "Invalid signature in thinking block"),
+        ("Anthropic Messages", "Invalid `data` in `redacted_thinking` block"),
+        ("Anthropic Messages", "blocks in the latest assistant message cannot be modified"),
+        ("Anthropic Messages", "max_tokens must be greater than thinking.budget_tokens"),
+        ("Anthropic Messages", "Expected thinking or redacted_thinking, but found"),
+        ("OpenAI Responses", "Unsupported parameter: 'temperature' is not supported"),
+        ("OpenAI Responses", "previous_response_not_found"),
+        (
+            "OpenAI Chat Completions and compatible services",
+            "Unsupported parameter: 'max_tokens' is not supported with this model. Use",
+        ),
+        (
+            "OpenAI Chat Completions and compatible services",
+            "Unsupported value: 'temperature' does not support",
+        ),
+        ("Key, credit and limits", "context_length_exceeded"),
+        ("Key, credit and limits", "insufficient_quota"),
+        ("What pondero itself says", "has no exchange for POST"),
+        ("What pondero itself says", "there is no cassette"),
+    ],
+)
+def test_a_text_that_people_search_for_is_found_in_its_section(section, text):
+    assert text in _section(section)
+
+
+def test_a_code_of_an_error_is_on_the_page():
+    codes = {row.rule.code for row in ROWS if row.rule.code}
+    assert {code for code in codes if f"`{code}`" not in PAGE} == set()
+
+
+def test_a_response_that_is_not_stored_has_its_own_advice():
+    topics = {row.text: row.topic for row in ROWS if row.owner == "openai_responses"}
+    assert topics["Previous response with id '{id}' not found."] == "Stored responses"
+    said = next(topic["do"] for topic in TOPICS if topic["title"] == "Stored responses")
+    assert "store" in said
+    assert "key" in said
+
+
+@pytest.mark.parametrize("status", MESSAGES)
+def test_the_text_of_a_fault_is_on_the_page(status):
+    assert MESSAGES[status] in _section("What the emulator says to a fault")
+
+
+CASSETTE = [
+    "there is no cassette {path}; record it by running this again with VCR_RECORD=1",
+    "{cassette} has no exchange for POST {url}",
+    "{cassette} has nothing for POST {url}",
+    "{count} of {count} exchanges in {cassette} not played",
+    "{path} was not written: something in it looks like a key",
+]
+
+
+def _cassette_errors(folder):
+    def ask(cassette, *questions):
+        for question in questions:
+            pondero.Client(transport=cassette).ask("gpt-5.1", question)
+
+    path = folder / "sums.jsonl"
+    with pytest.raises(pondero.errors.CassetteError) as missing:
+        ask(Cassette(path, record=False), "What is 1 + 1?")
+    with Cassette(path, Emulator(), record=True) as cassette:
+        ask(cassette, "What is 1 + 1?", "What is 2 + 2?")
+    with Cassette(path, record=False) as cassette:
+        with pytest.raises(pondero.errors.CassetteError) as other:
+            ask(cassette, "What is 3 + 3?")
+        with pytest.raises(pondero.errors.CassetteError) as unplayed:
+            cassette.assert_played()
+        ask(cassette, "What is 1 + 1?", "What is 2 + 2?")
+        with pytest.raises(pondero.errors.CassetteError) as spent:
+            ask(cassette, "What is 1 + 1?")
+    with (
+        pytest.raises(pondero.errors.CassetteError) as leak,
+        Cassette(folder / "leak.jsonl", Emulator(), record=True) as cassette,
+    ):
+        ask(cassette, f"Say sk-ant-api03-{'a1B2' * 20}")
+    return [str(each.value) for each in (missing, other, spent, unplayed, leak)]
+
+
+def test_what_a_cassette_says_is_on_the_page_as_it_is_printed(tmp_path):
+    for text, said in zip(CASSETTE, _cassette_errors(tmp_path), strict=True):
+        assert f"`{text}`" in PAGE
+        assert re.search(_pattern(text), said)

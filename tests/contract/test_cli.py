@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -76,13 +77,13 @@ def test_one_model_is_shown_scenario_by_scenario(capsys):
     assert run(["contract", "anthropic", "--model", "claude-opus-5"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "anthropic:claude-opus-5"
-    assert [line.split()[1] for line in lines[1:-1]] == [s.name for s in SCENARIOS]
+    assert [line.split()[1] for line in lines[1:-2]] == [s.name for s in SCENARIOS]
     results = run_scenarios(
         [find_model("anthropic", "claude-opus-5")], SCENARIOS, EmulatorBackend()
     )
     passed = [result for result in results if result.status == "passed"]
     assert lines[-1].startswith(f"{len(passed)} passed")
-    assert sum("✓" in line for line in lines[1:-1]) == len(passed)
+    assert sum("✓" in line for line in lines[1:-2]) == len(passed)
     assert max(map(len, lines)) <= 80
 
 
@@ -252,7 +253,7 @@ def test_what_a_server_refuses_is_unsupported_and_no_failure(capsys):
         assert run([*arguments, "--scenario", "tool_call"]) == 0
         (result,) = json.loads(capsys.readouterr().out)["results"]
         assert result["status"] == "unsupported"
-        assert result["detail"].startswith("refused: ")
+        assert result["detail"].startswith("rejected: ")
 
 
 def test_a_server_that_refuses_a_plain_question_has_failed(capsys):
@@ -296,6 +297,56 @@ def test_a_live_service_that_takes_no_key_of_ours_is_a_line_and_where_to_look(ca
     assert "check ANTHROPIC_API_KEY" in second
 
 
+def _lines(url, capsys, *more):
+    run(["contract", "compatible", "--model", "m", "--base-url", url, *more])
+    found = capsys.readouterr().out
+    blocks = re.split(r"\n(?=[✓✗] )", found)
+    return {block.split()[1]: " ".join(block.split()) for block in blocks[1:]}, found
+
+
+def test_a_pass_at_an_address_says_what_was_not_checked_there(page, capsys, monkeypatch):
+    """It never thinks, and counts nothing; whether the level had an effect nobody can tell."""
+
+    def answer(self: Page) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        said = {"content": "Four."}
+        if asked.get("stream"):
+            frames = [
+                {"choices": [{"delta": said, "finish_reason": end}]} for end in (None, "stop")
+            ]
+            lines = [f"data: {json.dumps(frame)}\n\n" for frame in frames]
+            body, kind = "".join([*lines, "data: [DONE]\n\n"]).encode(), "text/event-stream"
+        else:
+            whole = {"choices": [{"message": said, "finish_reason": "stop"}]}
+            body, kind = json.dumps(whole).encode(), "application/json"
+        self.send_response(200)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    monkeypatch.setattr(Page, "do_POST", answer)
+    names = ("thinking_low", "streaming_text", "thinking_response", "thinking_streaming")
+    wanted = [word for name in names for word in ("--scenario", name)]
+    lines, printed = _lines(page, capsys, *wanted)
+    assert lines["thinking_low"].startswith(
+        "✓ thinking_low At low, the level is sent. Not checked: whether the model thinks; "
+        "its answer has no thinking and does not count it."
+    )
+    assert lines["streaming_text"].startswith(
+        "✓ streaming_text The words of a stream add up to the answer. Not checked: that they are the answer in one "
+        "piece, because two answers of a service can differ."
+    )
+    assert lines["thinking_response"].startswith("✗")
+    assert "actual    (nothing)" in printed
+    assert "actual    2 of text, none of thinking" in printed
+
+
+def test_marks_are_explained_for_one_model_too(capsys):
+    assert run(["contract", "anthropic", "--model", "opus", "--scenario", "simple_text"]) == 0
+    assert "✓ passed  ✗ failed  – unsupported  · skipped" in capsys.readouterr().out
+
+
 # -- bad input --------------------------------------------------------------------------------
 
 
@@ -311,7 +362,11 @@ def test_an_unknown_scenario_is_guessed(capsys):
 
 def test_an_address_where_nobody_listens_is_a_network_failure(capsys):
     assert run(["contract", "llamacpp", "--base-url", "http://127.0.0.1:9"]) == 4
-    assert "refused" in one_line(capsys)
+    said = one_line(capsys)
+    assert "refused" in said
+    assert "llama.cpp does not answer at http://127.0.0.1:9" in said
+    assert "correct --base-url" in said
+    assert "LLAMACPP_BASE_URL" not in said
 
 
 @pytest.mark.parametrize("kind", ["text/html; charset=utf-8", "Text/HTML", "application/json"])

@@ -145,7 +145,7 @@ def test_what_a_server_refuses_is_unsupported_when_it_is_played_too(contract, tm
         recorded = contract(*arguments, "--base-url", url, record=True)
     assert contract(*arguments) == recorded
     status, detail = recorded["tool_call"]
-    assert (status, detail[:9]) == ("unsupported", "refused: ")
+    assert (status, detail[:10]) == ("unsupported", "rejected: ")
 
 
 def test_a_model_that_the_emulator_does_not_serve_is_found_again_in_its_recordings(tmp_path):

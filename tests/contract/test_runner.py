@@ -7,17 +7,26 @@ import pytest
 from pondero.cassettes import RecordedExchange
 from pondero.client import load_catalog
 from pondero.contract import (
+    SCENARIOS,
     EmulatorBackend,
     ScenarioCheck,
     ScenarioResult,
     as_junit,
     describe_failure,
     find_model,
+    representative_models,
     run_one,
     run_scenarios,
 )
 from pondero.contract.bench import Expectations, Testbed
-from pondero.contract.scenario import not_supported, optional, same, scenario_of, true
+from pondero.contract.scenario import (
+    not_supported,
+    note_unchecked,
+    optional,
+    same,
+    scenario_of,
+    true,
+)
 from pondero.errors import BadRequest
 
 GOOGLE = find_model("google", "gemini-3-flash-preview")
@@ -86,6 +95,26 @@ def test_a_refusal_before_somebodys_server_is_unsupported_unless_it_is_of_someth
         run_one(GOOGLE, scenario_of(is_refused, row="000 A00", basic=True), Sparing()).status
         == "failed"
     )
+
+
+def test_a_pass_names_what_this_target_could_not_show():
+    def partly(bench: Testbed) -> Iterator[ScenarioCheck]:
+        """It answers. It thinks."""
+        yield same("one", 1, 1)
+        yield note_unchecked("whether it thinks")
+        yield note_unchecked("how much")
+
+    result = run_one(GOOGLE, scenario_of(partly, row="000 A00"), Sparing())
+    said = "Not checked: whether it thinks; how much."
+    assert (result.status, result.detail) == ("passed", said)
+    report = as_junit([result]).decode()
+    assert f"<system-out>{said}</system-out>" in report
+
+
+def test_on_the_emulator_every_check_of_a_scenario_is_made():
+    entries = [representative_models(name)[0] for name in ("anthropic", "openai", "google")]
+    results = run_scenarios(entries, SCENARIOS, EmulatorBackend())
+    assert [(each.model, each.scenario) for each in results if each.detail.startswith("Not")] == []
 
 
 def test_what_no_service_does_on_demand_is_skipped_where_it_cannot_be_staged():

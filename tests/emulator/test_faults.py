@@ -194,6 +194,37 @@ def test_an_unknown_fault_is_refused_with_the_words_there_are(word):
         Fault.parse(word)
 
 
+@pytest.mark.parametrize("kind", ["429", "bogus", 429, ""])
+def test_a_fault_of_an_unknown_kind_is_refused(kind):
+    with pytest.raises(BadParameter, match="error_event"):
+        Fault(kind=kind)
+
+
+def test_a_status_as_the_kind_is_told_its_field():
+    with pytest.raises(BadParameter, match=r"Fault\(kind='status', status=429\)"):
+        Fault(kind="429")
+
+
+@pytest.mark.parametrize("status", [12, 200, 302, 600, "200 1"])
+def test_a_status_that_is_no_error_is_refused(status):
+    with pytest.raises(BadParameter, match="400 to 599"):
+        Emulator(faults=[status])
+
+
+@pytest.mark.parametrize("word", ["429 -1", "cut -5", "slow -1", "429 nan", "slow inf"])
+def test_a_negative_or_endless_amount_is_refused(word):
+    with pytest.raises(BadParameter, match="0 or more"):
+        Fault.parse(word)
+
+
+@pytest.mark.parametrize("faults", ["529", 529, Fault(kind="status", status=529)])
+def test_faults_are_a_list(faults):
+    with pytest.raises(BadParameter, match=r"faults=\["):
+        Emulator(faults=faults)
+    with pytest.raises(BadParameter, match=r"faults=\["):
+        FaultyTransport(Emulator(), faults)
+
+
 # -- around any other transport ----------------------------------------------------------------
 
 

@@ -278,3 +278,23 @@ def test_a_turn_in_python_takes_the_words_too():
         client.ask("claude-opus-5", "hi")
     with pytest.raises(BadParameter, match="unknown fault 'brokn'"):
         ScriptedTurn(fault="brokn")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "use"),
+    [("GET", "expect", "POST"), ("GET", "reset", "POST"), ("POST", "log", "GET")],
+)
+def test_a_wrong_method_of_a_control_endpoint_names_the_right_one(http, method, path, use):
+    answer = http.request(method, f"/_emulator/{path}")
+    assert answer.status_code == 405
+    assert answer.headers["allow"] == use
+    assert answer.json() == {"error": f"use {use} /_emulator/{path}"}
+
+
+def test_an_unknown_control_endpoint_lists_the_ones_there_are(http):
+    answer = http.get("/_emulator/waiting")
+    assert answer.status_code == 404
+    assert answer.json()["error"] == (
+        "there is no /_emulator/waiting; use POST /_emulator/expect, POST /_emulator/reset "
+        "or GET /_emulator/log"
+    )

@@ -66,7 +66,7 @@ def _indent_lines(text: str) -> list[str]:
 
 def _value(value: object) -> str:
     if isinstance(value, str):
-        return value
+        return value or "(nothing)"
     try:
         return msgspec.json.encode(value).decode()
     except (TypeError, ValueError):
@@ -115,6 +115,8 @@ def _case(suite: Element, model: str, result: ScenarioResult) -> None:
         SubElement(case, "failure", {"message": printable(result.detail)}).text = describe_failure(
             result
         )
+    elif result.status == "passed" and result.detail:
+        SubElement(case, "system-out").text = printable(result.detail)
     elif result.status != "passed":
         SubElement(case, "skipped", {"message": printable(f"{result.status}: {result.detail}")})
 

@@ -55,7 +55,10 @@ _NOT_STAGED = "its answers must be staged, which only the emulator does"
 
 
 class ScenarioResult(Struct, frozen=True):
-    """The result of one scenario on one model; ``check`` and ``exchange`` say where it failed."""
+    """The result of one scenario on one model; ``check`` and ``exchange`` say where it failed.
+
+    ``detail`` is the reason; of a pass, it says what this target could not show.
+    """
 
     provider: str
     model: str
@@ -110,26 +113,31 @@ def run_one(entry: ModelEntry, scenario: Scenario, backend: Backend) -> Scenario
     bench: Testbed | None = None
     try:
         with backend.bench(entry, scenario) as bench:
-            _raise_first_failure(scenario.run(bench), strict=bench.strict)
+            notes = _raise_first_failure(scenario.run(bench), strict=bench.strict)
     except Exception as error:  # noqa: BLE001 - one scenario must not end the others
         if is_unsupported(error, scenario, terms):
             return _result(entry, scenario, "unsupported", _describe_rejection(error))
         return _make_failed_result(entry, scenario, bench, error)
-    return _result(entry, scenario, "passed", "")
+    return _result(entry, scenario, "passed", f"Not checked: {'; '.join(notes)}." if notes else "")
 
 
 def _describe_rejection(error: Exception) -> str:
-    return f"refused: {_line(error)}" if isinstance(error, ServiceError) else _line(error)
+    return f"rejected: {_line(error)}" if isinstance(error, ServiceError) else _line(error)
 
 
 def _describe_error(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _raise_first_failure(checks: Iterator[ScenarioCheck], *, strict: bool) -> None:
+def _raise_first_failure(checks: Iterator[ScenarioCheck], *, strict: bool) -> list[str]:
+    """Raise the first check that does not hold; return what could not be checked."""
+    notes: dict[str, None] = {}
     for check in checks:
         if not check.holds:
             raise NotSupported(check) if check.offer and not strict else CheckFailed(check)
+        if check.unchecked:
+            notes[check.field] = None
+    return list(notes)
 
 
 def _result(entry: ModelEntry, scenario: Scenario, status: Status, detail: str) -> ScenarioResult:

@@ -10,13 +10,18 @@ from .bench import Testbed
 
 
 class ScenarioCheck(Struct, frozen=True):
-    """A field, its expected and its actual value. ``offer``: a service may leave it out."""
+    """A field, its expected and its actual value.
+
+    ``offer``: a service may leave it out. ``unchecked``: this target cannot show it; a pass says
+    so.
+    """
 
     field: str
     expected: Json
     actual: Json
     holds: bool
     offer: bool = False
+    unchecked: bool = False
 
     def __str__(self) -> str:
         if self.expected is None and self.actual is None:
@@ -37,6 +42,11 @@ def true(field: str, expected: str, actual: Json, *, holds: bool) -> ScenarioChe
 def optional(field: str, expected: str, actual: Json, *, holds: bool) -> ScenarioCheck:
     """Return a check that a service may miss; for the emulator it must hold."""
     return ScenarioCheck(field, expected, actual, holds, offer=True)
+
+
+def note_unchecked(topic: str) -> ScenarioCheck:
+    """Return a note that this target cannot show something; the pass says so."""
+    return ScenarioCheck(topic, None, None, holds=True, unchecked=True)
 
 
 class CheckFailed(Exception):
@@ -90,6 +100,8 @@ NEEDS = {
 
 class Scenario(Struct, frozen=True, kw_only=True):
     """One scenario of the contract. ``row`` is the row of docs/requirements.toml that requires it.
+
+    The first sentence of ``shows`` is checked on every target.
 
     ``talks``: it has exchanges, so it has a cassette. ``basic``: a server must not reject this.
     """

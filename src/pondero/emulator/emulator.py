@@ -23,9 +23,11 @@ from .faults import (
     AsyncSleep,
     Break,
     Fault,
+    Faults,
     Pause,
     Sleep,
     make_replacement,
+    parse_faults,
 )
 from .log import LogEntry, RequestLog
 from .models import AcceptedModel, accept_as_relative, model_answer, with_default
@@ -72,11 +74,11 @@ class _Answer(NamedTuple):
 class Emulator:
     """A transport, for sync and asyncio, that answers as any provider would.
 
-    ``responder`` answers requests that match no turn of ``script``. ``faults`` apply in order, None
-    for no fault; those of batches wait for a batch. ``service`` is the provider to emulate; by
-    default the URL decides. With ``any_model`` a relative answers for an unknown model.
-    ``log.entries`` has the latest exchanges: each with its path, body, model, status, fault, and
-    ``refusal``, the body of an error.
+    ``responder`` answers requests that match no turn of ``script``; ``waiting`` has the turns that
+    no request used. ``faults`` apply in order, None for no fault; those of batches wait for a
+    batch. ``service`` is the provider to emulate; by default the URL decides. With ``any_model`` a
+    relative answers for an unknown model. ``log.entries`` has the latest exchanges: each with its
+    path, body, model, status, fault, and ``refusal``, the body of an error.
 
     >>> from pondero.emulator import Emulator
     >>> client = pondero.Client(transport=Emulator())
@@ -92,7 +94,7 @@ class Emulator:
         *,
         responder: Responder = ponder,
         script: Iterable[Scripted] = (),
-        faults: Iterable[Fault | str | int | None] = (),
+        faults: Faults = (),
         service: str | None = None,
         any_model: bool = False,
         sleep: Sleep = time.sleep,
@@ -101,7 +103,7 @@ class Emulator:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.script: Script = Script(script)
-        self.faults: deque[Fault | None] = deque(f if f is None else Fault.parse(f) for f in faults)
+        self.faults: deque[Fault | None] = parse_faults(faults)
         self.log: RequestLog = RequestLog()
         self._cache = PromptCache(clock)
         self._stored = StoredAnswers()
@@ -143,6 +145,11 @@ class Emulator:
     def expect(self, *turns: Scripted) -> None:
         """Add turns to the script."""
         self.script.expect(*turns)
+
+    @property
+    def waiting(self) -> tuple[Scripted, ...]:
+        """Return the turns that no request has used, in order; a text is a ScriptedTurn."""
+        return self.script.waiting
 
     def reset(self) -> None:
         """Clear script, faults, log, batches, prompt cache and stored answers."""
@@ -235,9 +242,10 @@ class Emulator:
         entry: LogEntry,
         request: HttpRequest,
     ) -> EmulatedResponse | Pause | None:
-        turn = self.script.take(accepted, dialect=route.wire.name, provider=route.provider)
+        turn, fault = self.script.take(
+            accepted, dialect=route.wire.name, provider=route.provider, next_fault=self._fault
+        )
         entry.scripted = turn is not None
-        fault = (turn.planned_fault if turn is not None else None) or self._fault(accepted)
         if fault is not None:
             entry.fault = fault.kind
             if fault.kind == "refused":
@@ -314,9 +322,11 @@ class Emulator:
         except Rejected as rejection:
             return rejection.response
         accepted = with_default(accepted, route.provider)
-        turn = self.script.take(accepted, dialect=route.wire.name, provider=route.provider)
-        fault = (turn.planned_fault if turn is not None else None) or self._parse_directive(
-            accepted
+        turn, fault = self.script.take(
+            accepted,
+            dialect=route.wire.name,
+            provider=route.provider,
+            next_fault=self._parse_directive,
         )
         if fault is not None:
             if fault.kind in ("expired", "cancelled"):

@@ -22,6 +22,7 @@ cancelled       a batch is cancelled by another client, half done
 ==============  ===================================================================
 """
 
+import math
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
@@ -52,8 +53,10 @@ OF_BATCHES: frozenset[Kind] = frozenset(
     {"lost", "stuck", "failed", "expired", "partial", "cancelled"}
 )
 """Faults of batches: they wait for the next new batch."""
+_OF_STATUS = ("status", "error_event", "lost")
+_REPLACING = ("status", "html", "empty", "refused")
 _KINDS: Mapping[str, Kind] = {kind: kind for kind in get_args(Kind)}
-_MESSAGES = {
+MESSAGES: Mapping[int, str] = {
     400: "The request could not be read.",
     401: "The key is not valid.",
     403: "This key may not do that.",
@@ -63,13 +66,21 @@ _MESSAGES = {
     503: "The model is overloaded. Please try again later.",
     529: "Overloaded",
 }
+"""The emulator's own text for a fault of each status."""
 _PAGE = (
     "<!DOCTYPE html>\n<html><head><title>{status}</title></head>\n"
     "<body><center><h1>{status}</h1></center><hr><center>nginx</center></body></html>\n"
 )
 
 
-class Fault(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class Fault(
+    Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+    repr_omit_defaults=True,
+):
     """A fault of one exchange or batch; the module's table explains the kinds.
 
     >>> from pondero.emulator import Emulator, Fault
@@ -86,6 +97,22 @@ class Fault(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
     retry_after: float | None = None
     at: int | None = None
     seconds: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Raise BadParameter for an unknown kind, a status of success or a negative amount."""
+        if self.kind not in _KINDS:
+            raise BadParameter(_describe_unknown(self.kind))
+        if self.kind in _OF_STATUS and self.status is not None and not _is_error(self.status):
+            raise BadParameter(f"invalid status {self.status!r} of a fault; use 400 to 599")
+        for name in ("retry_after", "at", "seconds"):
+            amount = getattr(self, name)
+            if amount is not None and not 0 <= amount < math.inf:
+                raise BadParameter(f"invalid {name}={amount!r} of a fault; use 0 or more")
+
+    @property
+    def replaces(self) -> bool:
+        """Return whether this fault takes the place of an answer, rather than damages one."""
+        return self.kind in _REPLACING or (self.kind == "hang" and self.at is None)
 
     @classmethod
     def parse(cls, text: "str | int | Fault") -> "Fault":
@@ -106,14 +133,24 @@ class Fault(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
                 return cls(kind=_KINDS[word], at=int(rest) if rest else None)
         except ValueError:
             pass
-        message = f"unknown fault {text!r}; use a status such as 529, or {' '.join(_KINDS)}"
-        raise BadParameter(message)
+        raise BadParameter(_describe_unknown(text))
 
     def error(self, wire: Dialect) -> HttpResponse:
         """Return the error response of a dialect for this fault."""
         status = self.status or 529
-        message = self.message or _MESSAGES.get(status, "Something went wrong.")
+        message = self.message or MESSAGES.get(status, "Something went wrong.")
         return wire.service().error(status, message, code=self.code, retry_after=self.retry_after)
+
+
+def _describe_unknown(given: object) -> str:
+    words = " ".join(_KINDS)
+    if str(given).isdigit():
+        return f"unknown kind {given!r}; use Fault(kind='status', status={given}), or {words}"
+    return f"unknown fault {given!r}; use a status such as 529, or {words}"
+
+
+def _is_error(status: object) -> bool:
+    return isinstance(status, int) and 400 <= status <= 599
 
 
 class Pause(Struct, frozen=True):
@@ -215,7 +252,7 @@ class FaultyTransport:
     def __init__(self, transport: Transport, faults: Faults, *, sleep: Sleep = time.sleep) -> None:
         self._transport = transport
         self.is_emulator: bool = is_emulator(transport)
-        self._faults = _parse_faults(faults)
+        self._faults = _parse_byte_faults(faults)
         self._sleep = sleep
 
     def send(self, request: HttpRequest, timeouts: Timeouts) -> Response:
@@ -250,7 +287,7 @@ class AsyncFaultyTransport:
     ) -> None:
         self._transport = transport
         self.is_emulator: bool = is_emulator(transport)
-        self._faults = _parse_faults(faults)
+        self._faults = _parse_byte_faults(faults)
         self._asleep = asleep
 
     async def send(self, request: HttpRequest, timeouts: Timeouts) -> AsyncResponse:
@@ -268,8 +305,15 @@ class AsyncFaultyTransport:
         await self._transport.aclose()
 
 
-def _parse_faults(faults: Faults) -> deque[Fault | None]:
-    found = deque(fault if fault is None else Fault.parse(fault) for fault in faults)
+def parse_faults(faults: Faults) -> deque[Fault | None]:
+    """Parse a list of faults; raises BadParameter for a single one."""
+    if isinstance(faults, str | int | Fault):
+        raise BadParameter(f"faults are a list; use faults=[{faults!r}]")
+    return deque(fault if fault is None else Fault.parse(fault) for fault in faults)
+
+
+def _parse_byte_faults(faults: Faults) -> deque[Fault | None]:
+    found = parse_faults(faults)
     for fault in found:
         if fault is not None and fault.kind in (*_OF_EVENTS, *OF_BATCHES):
             what = "events" if fault.kind in _OF_EVENTS else "batches"

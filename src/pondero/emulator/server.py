@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 _BIGGEST = 300 * 1024 * 1024  # more than any service accepts in one batch
 _JSON = "application/json"
+_CONTROL = "/_emulator/"
+_METHODS = {"expect": "POST", "reset": "POST", "log": "GET"}
+_ALL_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 SERVER = "pondero-emulator"
 """The name in the ``server`` header, so that a recording shows its origin.
 
@@ -46,11 +49,14 @@ def make_app(emulator: Emulator) -> "Starlette":
     from starlette.routing import Mount, Route  # noqa: PLC0415 - an extra
 
     control = _ControlEndpoints(emulator)
+    endpoints = {"expect": control.expect, "reset": control.reset, "log": control.log}
     return Starlette(
         routes=[
-            Route("/_emulator/expect", _guard_local(control.expect), methods=["POST"]),
-            Route("/_emulator/reset", _guard_local(control.reset), methods=["POST"]),
-            Route("/_emulator/log", _guard_local(control.log), methods=["GET"]),
+            *(
+                Route(f"{_CONTROL}{name}", _guard_local(endpoints[name]), methods=[method])
+                for name, method in _METHODS.items()
+            ),
+            Route(f"{_CONTROL}{{name:path}}", _guard_local(control.reject), methods=_ALL_METHODS),
             Mount("/", make_asgi_app(emulator, origin=ORIGIN, biggest=_BIGGEST)),
         ]
     )
@@ -123,6 +129,17 @@ class _ControlEndpoints:
         """Return the log."""
         return _make_response({"exchanges": self._emulator.log.entries})
 
+    async def reject(self, request: "Request") -> "Response":
+        """Name the right method, or the endpoints there are."""
+        name = request.path_params["name"]
+        if (method := _METHODS.get(name)) is not None:
+            return _make_response(
+                {"error": f"use {method} {_CONTROL}{name}"}, status=405, headers={"allow": method}
+            )
+        *others, last = (f"{method} {_CONTROL}{known}" for known, method in _METHODS.items())
+        listed = f"{', '.join(others)} or {last}"
+        return _make_response({"error": f"there is no {_CONTROL}{name}; use {listed}"}, status=404)
+
 
 def _guard_local(endpoint: "Endpoint") -> "Endpoint":
     async def guard(request: "Request") -> "Response":
@@ -157,10 +174,12 @@ def _is_address(name: str) -> bool:
     return True
 
 
-def _make_response(value: object, *, status: int = 200) -> "Response":
+def _make_response(
+    value: object, *, status: int = 200, headers: Mapping[str, str] | None = None
+) -> "Response":
     from starlette.responses import Response  # noqa: PLC0415 - an extra
 
-    return Response(msgspec.json.encode(value), status, media_type=_JSON)
+    return Response(msgspec.json.encode(value), status, headers, media_type=_JSON)
 
 
 def _server(emulator: Emulator) -> Any:

@@ -1,13 +1,15 @@
 """Answers written beforehand."""
 
+import re
+
 import msgspec
 import pytest
 from tests.emulator.talking import MODELS, WEATHER, results, said, talk
 
 from pondero.canon import Message, Reply, Text, Thinking, Usage
-from pondero.emulator import Emulator, ScriptedCall, ScriptedTurn, When
+from pondero.emulator import Emulator, Fault, ScriptedCall, ScriptedTurn, When, ponder
 from pondero.emulator.responders.script import parse_turns
-from pondero.errors import BadParameter, NotFound
+from pondero.errors import BadParameter, NotFound, Overloaded, PonderoError, RateLimited
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -133,3 +135,89 @@ def test_reset_forgets_everything():
     emulator.reset()
     assert talk(emulator, "claude-opus-5", None, "What is 1 + 1?").text == "1 + 1 = 2"
     assert len(emulator.log.entries) == 1
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("fault", [429, "html", "empty", "refused", "hang"])
+def test_a_turn_waits_while_a_fault_takes_the_place_of_its_answer(model, fault):
+    emulator = Emulator(script=["one", "two"], faults=[fault, None, fault])
+    texts = []
+    for _ in range(4):
+        try:
+            texts.append(talk(emulator, model, "low", "x").text)
+        except PonderoError:
+            texts.append("-")
+    assert texts == ["-", "one", "-", "two"]
+    assert [entry.scripted for entry in emulator.log.entries] == [False, True, False, True]
+
+
+def test_a_turn_whose_answer_was_begun_is_used_up():
+    for fault in ("cut 120", "broken 120", "no_end", "error_event", "hang 120"):
+        emulator = Emulator(script=["one"], faults=[fault])
+        with pytest.raises(PonderoError):
+            talk(emulator, "claude-opus-5", "low", "x")
+        assert not emulator.waiting, fault
+
+
+def test_a_turn_with_a_fault_of_its_own_is_used_up_by_it():
+    emulator = Emulator(script=[ScriptedTurn(fault=529), "one"], faults=[429])
+    with pytest.raises(Overloaded):
+        talk(emulator, "claude-opus-5", "low", "x")
+    with pytest.raises(RateLimited):
+        talk(emulator, "claude-opus-5", "low", "x")
+    assert talk(emulator, "claude-opus-5", "low", "x").text == "one"
+
+
+def test_a_turn_that_waits_keeps_its_place():
+    emulator = Emulator(
+        script=[ScriptedTurn(text="of owls", when=When(contains="owl")), "one"], faults=[529]
+    )
+    with pytest.raises(Overloaded):
+        talk(emulator, "claude-opus-5", "low", "x")
+    assert talk(emulator, "claude-opus-5", "low", "an owl").text == "of owls"
+
+
+def test_turns_that_are_left_over_are_listed():
+    whole = Reply(Message("assistant", (Text("as it is"),)), "stop")
+    emulator = Emulator(script=["one", ScriptedTurn(fault=529), whole, ponder])
+    assert emulator.waiting == (ScriptedTurn(text="one"), ScriptedTurn(fault=529), whole, ponder)
+    talk(emulator, "claude-opus-5", "low", "x")
+    emulator.expect("more")
+    assert emulator.waiting[0] == ScriptedTurn(fault=529)
+    assert emulator.waiting[-1] == ScriptedTurn(text="more")
+    emulator.reset()
+    assert emulator.waiting == ()
+
+
+@pytest.mark.parametrize(
+    ("turn", "instead"),
+    [
+        ({"fault": "429 2.5"}, "ScriptedTurn(fault='429 2.5')"),
+        ({"text": "hi", "thinking": "hm"}, "ScriptedTurn(text='hi', thinking='hm')"),
+        (429, "ScriptedTurn(fault=429)"),
+        (None, "a text, a ScriptedTurn, a Reply or a function"),
+        (["one", "two"], "one after the other"),
+        (Fault(kind="html"), "ScriptedTurn(fault="),
+        (ScriptedTurn, "a text, a ScriptedTurn, a Reply or a function"),
+    ],
+)
+def test_what_is_no_turn_is_refused_where_it_is_given(turn, instead):
+    with pytest.raises(BadParameter, match=re.escape(instead)):
+        Emulator(script=[turn])
+    emulator = Emulator()
+    with pytest.raises(BadParameter, match=re.escape(instead)):
+        emulator.expect("fine", turn)
+    assert emulator.waiting == ()
+
+
+@pytest.mark.parametrize(
+    ("script", "instead"),
+    [
+        ("hello", "script=['hello']"),
+        (ScriptedTurn(text="hello"), "script=[ScriptedTurn(text='hello')]"),
+        ({"text": "hello"}, "script=[ScriptedTurn(text='hello')]"),
+    ],
+)
+def test_a_script_is_a_list(script, instead):
+    with pytest.raises(BadParameter, match=re.escape(instead)):
+        Emulator(script=script)

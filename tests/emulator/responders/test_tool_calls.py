@@ -154,3 +154,103 @@ def test_a_question_gets_a_few_calls_at_most_and_then_an_answer():
     made = sum(len(message.tool_calls) for message in thread)
     assert 0 < made <= 4
     assert "found" in reply.text
+
+
+READERS = (
+    "lookup_order", "get_order", "find_orders", "order_status", "get_message", "list_posts",
+    "get_commit", "getOrder", "orders__get_order", "count_tasks", "show_schedule", "fetch_book",
+    "message_history", "get_invoice", "read_email", "commit_history",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_tool_that_reads_something_is_called_by_name(name):
+    """An order, a message or a commit is a thing after a reading verb, and nothing that acts."""
+    (call,) = ask(f"Use the {name} tool on A17", tool(name, "order_id")).tool_calls
+    assert (call.name, call.arguments) == (name, {"order_id": "A17"})
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "get_or_create_order", "find_and_replace", "read_write_file", "fetch_and_run", "post_status",
+        "order_pizza", "order", "message_user", "commit_changes", "update_order_status",
+        "list_and_delete_posts", "search_replace", "book_lookup_delete", "mcp__shell__get_output",
+    ],
+)  # fmt: skip
+def test_a_tool_that_acts_stays_one_although_its_name_has_a_reading_word(name):
+    reply = ask(f"Use the {name} tool on A17", tool(name, "order_id"))
+    assert not reply.tool_calls
+    assert reply.text == (
+        f"{name} looks like a tool with side effects, so the emulator does not call it by itself; "
+        f"use `[emulator: call {name} {{...}}]` with its arguments."
+    )
+
+
+def test_a_tool_that_takes_a_command_acts_whatever_its_verb():
+    (call,) = ask("Use get_output on ls", tool("get_output", "command")).tool_calls
+    assert call.arguments == {"command": "echo hello"}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Do not use the create_order tool.",
+        "Explain what create_order does.",
+        "Hello.",
+    ],
+)
+def test_side_effects_are_no_topic_where_no_call_is_asked_for(question):
+    assert "side effects" not in ask(question, tool("create_order", "order_id")).text
+
+
+def test_a_tool_may_be_named_in_quotes():
+    for name in ("`lookup_order`", "'lookup_order'", '"lookup_order"', "“lookup_order”"):
+        (call,) = ask(f"Use the {name} tool on A17", tool("lookup_order", "order_id")).tool_calls
+        assert call.arguments == {"order_id": "A17"}, name
+
+
+@pytest.mark.parametrize(
+    ("question", "arguments"),
+    [
+        ("Use the get_user tool on A17", {"key_id": "A17"}),
+        ("Use the get_user tool on alice.", {"key_id": "alice"}),
+        ("Use get_user for alice, please.", {"key_id": "alice"}),
+        ("Call get_user with key_id A17.", {"key_id": "A17"}),
+        ("Call get_user with key_id alice", {"key_id": "alice"}),
+        ("Call get_user with the key id A17.", {"key_id": "A17"}),
+        ("Call get_user(key_id='A 17')", {"key_id": "A 17"}),
+        ("Call get_user, key_id=A17, and tell me.", {"key_id": "A17"}),
+        ("Call get_user on 'the first one'.", {"key_id": "the first one"}),
+        ("Call get_user on `the first one`.", {"key_id": "the first one"}),
+        ("Call get_user on \u2018the first one\u2019.", {"key_id": "the first one"}),
+        ("Call get_user on «the first one».", {"key_id": "the first one"}),
+        ("Call get_user on “the first one”.", {"key_id": "the first one"}),
+        ("What's in Ada's file? Use get_user on A17.", {"key_id": "A17"}),
+        ("Please get user A17 for Ada, with get_user.", {"key_id": "A17"}),
+    ],
+)
+def test_an_argument_is_what_the_question_gives(question, arguments):
+    (call,) = ask(question, tool("get_user", "key_id")).tool_calls
+    assert call.arguments == arguments
+
+
+def test_each_argument_named_in_the_question_gets_its_own_value():
+    schema = {
+        "type": "object",
+        "properties": {
+            "page": {"type": "integer"},
+            "limit": {"type": "integer"},
+            "customer": {"type": "string"},
+            "status": {"type": "string"},
+        },
+    }
+    orders = Tool("list_orders", "Lists orders.", schema)
+    question = "Call list_orders with customer ada-1, limit 5, page 2 and status 'not paid'."
+    (call,) = ask(question, orders).tool_calls
+    assert call.arguments == {"page": 2, "limit": 5, "customer": "ada-1", "status": "not paid"}
+
+
+def test_several_quoted_texts_fill_several_arguments_in_order():
+    (call,) = ask("Call find_route on 'Bern' and 'Basel'.", tool("find_route", "a", "b")).tool_calls
+    assert call.arguments == {"a": "Bern", "b": "Basel"}

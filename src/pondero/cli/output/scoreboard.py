@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -15,6 +16,7 @@ from .tables import Screen
 _MARKS = {"passed": ("✓", "green"), "failed": ("✗", "bold red")}
 _MARKS |= {"unsupported": ("–", "bright_black"), "skipped": ("·", "yellow")}
 _LEAST = 12  # columns of a model's name, however narrow the screen
+_INDENT = 29  # columns before the text about a scenario
 _NAMED = 6  # models that are named if many share one reason
 
 
@@ -42,11 +44,24 @@ def _print_one(console: Console, results: Sequence[ScenarioResult], shows: dict[
     console.print(Text(f"{results[0].provider}:{results[0].model}", style="bold"))
     for result in results:
         mark, style = _MARKS[result.status]
-        line = Text.assemble((mark, style), f" {result.scenario:<27}")
-        said = result.detail if result.status != "passed" else shows.get(result.scenario, "")
-        line.append(said, style="dim" if result.status == "passed" else style)
+        line = Text.assemble((mark, style), f" {result.scenario:<{_INDENT - 2}}")
+        passed = result.status == "passed"
+        said = _find_shown(result, shows.get(result.scenario, "")) if passed else result.detail
+        line.append(said, style="dim" if passed else style)
         line.truncate(console.width, overflow="ellipsis")
         console.print(line)
+        if passed and result.detail:
+            console.print(Padding(Text(result.detail, style="yellow"), (0, 0, 0, _INDENT)))
+    console.print(Text(_legend(), style="dim"))
+
+
+def _find_shown(result: ScenarioResult, shows: str) -> str:
+    """Return what a pass shows: the first sentence alone if something could not be checked."""
+    return f"{shows.partition('. ')[0].rstrip('.')}." if result.detail else shows
+
+
+def _legend() -> str:
+    return "  ".join(f"{mark} {status}" for status, (mark, _) in _MARKS.items())
 
 
 def _print_many(
@@ -64,8 +79,7 @@ def _print_many(
                 row.append(*_MARKS[result.status])
         table.add_row(":".join(model), row)
     console.print(table)
-    legend = "  ".join(f"{mark} {status}" for status, (mark, _) in _MARKS.items())
-    console.print(Text(f"{legend}; for names: PROVIDER --model M", style="dim"))
+    console.print(Text(f"{_legend()}; for names: PROVIDER --model M", style="dim"))
 
 
 def _print_reasons(console: Console, results: Sequence[ScenarioResult]) -> None:

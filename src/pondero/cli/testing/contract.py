@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...errors import BadParameter, CassetteError, MissingKey, TransportError, Unsupported
+from ...errors import (
+    BadParameter,
+    CassetteError,
+    MissingKey,
+    TransportError,
+    Unreachable,
+    Unsupported,
+)
 from ..command import examples
 from ..output.echo import echo, style_text
 from .progress import show_progress
@@ -44,6 +51,7 @@ class _WithThrough(click.Command):
         "pondero contract                            every provider, on the emulator",
         "pondero contract google --scenario 'thinking_*'",
         "pondero contract llamacpp --model qwen3 --base-url http://localhost:8080",
+        "pondero contract compatible --model M --base-url http://localhost:9000",
         "pondero contract anthropic --live           the service itself; needs a key",
         "pondero contract --cassettes tests/cassettes --junit report.xml",
         "pondero contract through http://localhost:4000   any gateway; see its --help",
@@ -107,7 +115,7 @@ def contract(
     entries = _entries(providers, model, cassettes, base_url, live=live)
     skip = _is_set("PONDERO_SKIP_CONTRACT")
     if not skip:
-        entries = _drop_unreachable(entries, backend, named=bool(providers))
+        entries = _drop_unreachable(entries, backend, base_url, named=bool(providers))
     with show_progress(len(entries) * len(scenarios), _name, shown=not as_json) as done:
         results = run_scenarios(entries, scenarios, backend, skip=skip, done=done)
     if junit_file is not None:
@@ -228,7 +236,7 @@ def _backend(cassettes: Path | None, base_url: str | None, *, live: bool) -> "Ba
 
 
 def _drop_unreachable(
-    entries: "list[ModelEntry]", backend: "Backend", *, named: bool
+    entries: "list[ModelEntry]", backend: "Backend", base_url: str | None, *, named: bool
 ) -> "list[ModelEntry]":
     from ...contract import CassetteBackend, HttpBackend
 
@@ -239,7 +247,11 @@ def _drop_unreachable(
     for entry in entries:
         try:
             reached.check_reachable(entry)
-        except (MissingKey, TransportError):
+        except (MissingKey, TransportError) as error:
+            if isinstance(error, Unreachable) and base_url is not None:
+                message = f"{entry.provider.label} does not answer at {base_url}: start it, or "
+                message += f"correct --base-url ({error.__cause__ or error})"
+                raise Unreachable(message, connected=error.connected) from error
             if named:
                 raise
             continue

@@ -11,7 +11,7 @@ from ...client import levels
 from ...errors import BadThinking, NotFound
 from ...thinking import LEVELS, OFF, BudgetRange, Placement, Plan
 from ..bench import ObservedExchange, Testbed
-from ..scenario import Checks, not_supported, same, true
+from ..scenario import Checks, not_supported, note_unchecked, same, true
 from ..wire import Path, leaves, says, wire_usage, wire_value
 from .shared_checks import (
     ANSWER,
@@ -29,6 +29,7 @@ from .shared_checks import (
 )
 
 _NEXT = "What is 23 * 3?"
+_UNSEEN = "whether the model thinks; its answer has no thinking and does not count it"
 _PUZZLE = (  # takes some thought: more at a higher level, on any model that heeds it
     "Five friends sit in a row. Ann is not next to Ben, Ben is left of Cid, Dan is at an end, and "
     "Eve is next to Cid. In how many ways can they sit?"
@@ -71,7 +72,7 @@ def thinking_extraction(bench: Testbed) -> Checks:
 
 
 def thinking_off(bench: Testbed) -> Checks:
-    """Off is off, or the least there is and says so; thinking that comes anyway is kept."""
+    """Off is off, or the least there is and says so. Thinking that comes anyway is kept."""
     seen = bench.ask(SUM, "off", stream=False)
     plan, reply = seen.plan, seen.answer
     yield once(seen)
@@ -87,6 +88,8 @@ def thinking_off(bench: Testbed) -> Checks:
     yield from check_answer(bench, seen)
     if bench.stages:
         yield from _check_thinking_though_off(bench)
+    else:
+        yield note_unchecked("that thinking that comes anyway is kept, which takes a staged answer")
 
 
 def _check_thinking_though_off(bench: Testbed) -> Checks:
@@ -118,10 +121,12 @@ def _at(level: str) -> _Run:
         yield true(
             "reply.verdict", "as_planned", verdict, holds=verdict in ("as_planned", "unknown")
         )
+        if verdict == "unknown" and not bench.strict:
+            yield note_unchecked(_UNSEEN)
         yield from check_answer(bench, seen)
 
     run.__name__ = f"thinking_{level}"
-    run.__doc__ = f"At {level}, the model is told so and thinks so."
+    run.__doc__ = f"At {level}, the level is sent. The model thinks."
     return run
 
 
@@ -131,7 +136,7 @@ thinking_high: _Run = _at("high")
 
 
 def thinking_max(bench: Testbed) -> Checks:
-    """The highest level is the most this model takes, and never less than a lower one."""
+    """The highest level is the most this model takes. It thinks no less than at high."""
     most = bench.ask(SUM, "max", stream=False)
     high = bench.ask(SUM, "high", stream=False)
     yield once(most)
@@ -149,6 +154,10 @@ def thinking_max(bench: Testbed) -> Checks:
     if bench.strict:
         counts = [seen.answer.usage.thinking or 0 for seen in (high, most)]
         yield true("tokens of high and max", "not falling", counts, holds=counts == sorted(counts))
+    else:
+        yield note_unchecked(
+            "that it thinks no less than at high; thinking_depth compares two levels"
+        )
 
 
 def thinking_transition(bench: Testbed) -> Checks:
@@ -182,7 +191,14 @@ def thinking_depth(bench: Testbed) -> Checks:
         raise not_supported("the lowest and the highest level are the same here")
     amounts = [_amount(each) for each in seen]
     more = amounts[0] < amounts[1]
-    yield true(f"thinking at {own[0]} and at {own[-1]}", "more of it", amounts, holds=more)
+    least, most = own[0], own[-1]
+    tokens = "token" if amounts[0] == 1 else "tokens"
+    yield true(
+        f"thinking at {least} and at {most}",
+        f"more at {most}",
+        f"{amounts[0]} {tokens} at {least}, {amounts[1]} at {most}",
+        holds=more,
+    )
 
 
 def _amount(seen: ObservedExchange) -> int:

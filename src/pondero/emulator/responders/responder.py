@@ -31,7 +31,7 @@ from .question import ParsedQuestion, parse_question
 from .schema_values import FillMaterial, asks_for_json, fill, find_prompted_schema
 from .showcase import find_showcase
 from .thinking_text import depth, thoughts
-from .tool_calls import Call, calls, unmet
+from .tool_calls import Call, calls, explain_uncalled, unmet
 
 
 def result_text(result: ToolResult) -> str:
@@ -220,6 +220,11 @@ class _Composer:
             return f"{worked.text} = {worked.value}"
         if worked is not None:
             return f"{worked.text} has no value I could give."
+        uncalled = explain_uncalled(self._accepted.request.tools, asked)
+        return uncalled or self._converse()
+
+    def _converse(self) -> str:
+        asked = self._asked
         if (known := _recall(asked, self._accepted.request)) is not None:
             return known
         if (words := _REPEAT.search(asked.question)) is not None:

@@ -8,11 +8,11 @@ from typing import Any
 from msgspec import Struct
 
 from ...canon import Json, Request, Text
+from .question_values import find_after_tool, find_identifier, find_named, find_quoted
 
 _DEEPEST = 8
 _DEEP = 3  # a schema that contains itself ends here
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.])")
-_QUOTED = re.compile(r"[\"“']([^\"”']{1,200})[\"”']")
 _PATH = re.compile(r"(?<![\w:/])(?:[\w.~-]*/[\w./-]+|[\w-]+\.[a-zA-Z]\w{0,7})\b")
 _NAME = r"[A-Z][\w.’'-]*(?: [A-Z][\w.’'-]*)*"
 _BEFORE = r"\b(?:in|for|at|of|from|to|between|about|near|is)\s+"
@@ -32,13 +32,14 @@ _FORMATS: Mapping[str, str] = {
 
 
 class FillMaterial(Struct, frozen=True):
-    """The values to fill a schema with."""
+    """The values to fill a schema with; ``tool`` is the name of the tool that takes them."""
 
     question: str
     answer: str = ""
     result: str | None = None
     expression: str | None = None
     subject: str | None = None
+    tool: str = ""
 
     @property
     def subjects(self) -> tuple[str, ...]:
@@ -76,12 +77,13 @@ def fill(schema: Json, said: FillMaterial) -> Json:
 
 
 class _Filler:
-    """Fills one schema; uses the question's numbers from left to right."""
+    """Fills one schema; uses the question's numbers and quoted texts from left to right."""
 
     def __init__(self, root: Json, said: FillMaterial) -> None:
         self._root = root
         self._said = said
         self._numbers = [float(each) for each in _NUMBER.findall(said.question)]
+        self._quoted = find_quoted(said.question, said.tool)
 
     def value(self, schema: Json, name: str, depth: int) -> Json:
         schema = self._resolve(schema)
@@ -106,7 +108,7 @@ class _Filler:
         if kind == "array":
             return self._array(schema, name, depth)
         if kind in ("integer", "number"):
-            return self._number(schema, whole=kind == "integer")
+            return self._number(schema, name, whole=kind == "integer")
         if kind == "boolean":
             return True
         return None if kind == "null" else self._text(schema, name)
@@ -144,10 +146,13 @@ class _Filler:
         fitting = (each for each in options if isinstance(each, str) and each.lower() in words)
         return next(fitting, options[0])
 
-    def _number(self, schema: Json, *, whole: bool) -> Json:
+    def _number(self, schema: Json, name: str, *, whole: bool) -> Json:
         value: float | None = None
+        named = find_named(self._said.question, name)
         if self._said.result is not None:
             value = float(self._said.result)
+        elif named is not None and _NUMBER.fullmatch(named):
+            value = float(named)
         elif self._numbers:
             value = self._numbers.pop(0)
         least, most = _read_bound(schema, "minimum"), _read_bound(schema, "maximum")
@@ -164,15 +169,28 @@ class _Filler:
             return said.expression
         if said.answer:
             return said.answer
-        if name.lower() in _WHOLE:
-            return said.question
+        return self._whole_text(name) if name.lower() in _WHOLE else self._argument(name)
+
+    def _argument(self, name: str) -> str:
+        said = self._said
+        if (named := find_named(said.question, name)) is not None:
+            return named
         if said.subject is not None:
             return said.subject
-        if quoted := _QUOTED.search(said.question):
-            return quoted[1]
+        if self._quoted:
+            return self._quoted.pop(0) if len(self._quoted) > 1 else self._quoted[0]
         if "path" in name.lower() and (path := _PATH.search(said.question)):
             return path[0]
-        return said.subjects[0] if said.subjects else said.question
+        if (known := find_identifier(said.question, name, said.tool)) is not None:
+            return known
+        if said.subjects:
+            return said.subjects[0]
+        return find_after_tool(said.question, said.tool) or said.question
+
+    def _whole_text(self, name: str) -> str:
+        said = self._said
+        named = find_named(said.question, name, quoted_only=True)
+        return named or find_after_tool(said.question, said.tool) or said.question
 
 
 def _kind(schema: Json) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from threading import Lock
 
@@ -27,7 +27,9 @@ from .question import parse_question
 from .responder import Responder
 
 
-class ScriptedCall(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class ScriptedCall(
+    Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, repr_omit_defaults=True
+):
     """A scripted tool call.
 
     >>> from pondero.emulator import Emulator, ScriptedCall, ScriptedTurn
@@ -44,7 +46,14 @@ class ScriptedCall(Struct, frozen=True, forbid_unknown_fields=True, omit_default
     id: str = ""
 
 
-class When(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class When(
+    Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+    repr_omit_defaults=True,
+):
     """The requests that a turn matches; None matches any. ``service`` is a provider.
 
     >>> from pondero.emulator import Emulator, ScriptedTurn, When
@@ -72,7 +81,12 @@ class When(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
 
 
 class ScriptedTurn(
-    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+    Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+    repr_omit_defaults=True,
 ):
     """A scripted answer, fault or both; ``parts`` replace the other fields, none: the responder.
 
@@ -142,18 +156,33 @@ class ScriptedTurn(
 
 
 Scripted = ScriptedTurn | Reply | str | Responder
+NextFault = Callable[[AcceptedRequest[Json]], Fault | None]
+"""Gives the fault of an exchange whose turn has none."""
 
 
-def turn_of(scripted: Scripted) -> "Taking":
-    """Convert an entry of a script to a turn."""
+def turn_of(scripted: object) -> "Taking":
+    """Convert an entry of a script to a turn; raises BadParameter if it is not a Scripted."""
     if isinstance(scripted, ScriptedTurn):
         return scripted
     if isinstance(scripted, str):
         return ScriptedTurn(text=scripted)
-    if isinstance(scripted, Reply):
-        reply = scripted
-        return _ScriptedFunction(lambda _: reply)
-    return _ScriptedFunction(scripted)
+    if isinstance(scripted, Reply) or (callable(scripted) and not isinstance(scripted, type)):
+        return _ScriptedFunction(scripted)
+    raise BadParameter(f"{scripted!r} is not a turn; {_describe_turn(scripted)}")
+
+
+def _describe_turn(given: object) -> str:
+    if isinstance(given, Mapping):
+        return f"in Python use {_turn_text(given)}"
+    if isinstance(given, int | Fault) and not isinstance(given, bool):
+        return f"in Python use ScriptedTurn(fault={given!r})"
+    if isinstance(given, list | tuple):
+        return "give its turns one after the other"
+    return "use a text, a ScriptedTurn, a Reply or a function that returns one"
+
+
+def _turn_text(given: Mapping[str, Json]) -> str:
+    return f"ScriptedTurn({', '.join(f'{name}={value!r}' for name, value in given.items())})"
 
 
 class _ScriptedFunction:
@@ -162,11 +191,11 @@ class _ScriptedFunction:
     when: When = When()
     says = True
 
-    def __init__(self, function: Responder) -> None:
-        self._function = function
+    def __init__(self, given: Reply | Responder) -> None:
+        self.given = given
 
     def __call__(self, accepted: AcceptedRequest[Json]) -> Reply:
-        return self._function(accepted)
+        return self.given if isinstance(self.given, Reply) else self.given(accepted)
 
 
 Taking = ScriptedTurn | _ScriptedFunction
@@ -178,15 +207,23 @@ class Script:
 
     def __init__(self, turns: Iterable[Scripted] = ()) -> None:
         self._lock = Lock()
-        self._turns = deque(map(turn_of, turns))
+        self._turns = deque(map(turn_of, _check_list(turns)))
 
     def __len__(self) -> int:
         return len(self._turns)
 
+    @property
+    def waiting(self) -> tuple[Scripted, ...]:
+        """Return the turns that no request has used."""
+        with self._lock:
+            turns = tuple(self._turns)
+        return tuple(turn if isinstance(turn, ScriptedTurn) else turn.given for turn in turns)
+
     def expect(self, *turns: Scripted) -> None:
         """Append turns."""
+        checked = [*map(turn_of, turns)]
         with self._lock:
-            self._turns.extend(map(turn_of, turns))
+            self._turns.extend(checked)
 
     def clear(self) -> None:
         """Remove all turns."""
@@ -194,16 +231,35 @@ class Script:
             self._turns.clear()
 
     def take(
+        self,
+        accepted: AcceptedRequest[Json],
+        *,
+        dialect: str,
+        provider: str,
+        next_fault: NextFault,
+    ) -> "tuple[Taking | None, Fault | None]":
+        """Return the first turn that matches this request, and the fault of the exchange.
+
+        A turn has its own fault, or else ``next_fault`` gives one. If that one takes the place of
+        the answer, the turn stays for the next request.
+        """
+        with self._lock:
+            turn = self._find(accepted, dialect=dialect, provider=provider)
+            own = turn.planned_fault if turn is not None else None
+            fault = own or next_fault(accepted)
+            if turn is None or (own is None and fault is not None and fault.replaces):
+                return None, fault
+            self._turns.remove(turn)
+        return turn, fault
+
+    def _find(
         self, accepted: AcceptedRequest[Json], *, dialect: str, provider: str
     ) -> "Taking | None":
-        """Remove and return the first turn that matches this request."""
-        with self._lock:
-            for turn in self._turns:
-                if not _concerns_batch(turn) and turn.when.fits(
-                    accepted, dialect=dialect, provider=provider
-                ):
-                    self._turns.remove(turn)
-                    return turn
+        for turn in self._turns:
+            if not _concerns_batch(turn) and turn.when.fits(
+                accepted, dialect=dialect, provider=provider
+            ):
+                return turn
         return None
 
     def batch_fault(self, *, dialect: str, provider: str) -> "Taking | None":
@@ -220,6 +276,13 @@ class Script:
         """Remove a turn."""
         with self._lock, suppress(ValueError):
             self._turns.remove(turn)
+
+
+def _check_list(turns: Iterable[Scripted]) -> Iterable[Scripted]:
+    if not isinstance(turns, str | Mapping | ScriptedTurn | Reply):
+        return turns
+    turn = _turn_text(turns) if isinstance(turns, Mapping) else repr(turns)
+    raise BadParameter(f"a script is a list of turns; use script=[{turn}]")
 
 
 def _concerns_batch(turn: "Taking") -> bool:

@@ -7,10 +7,10 @@ from ...canon import Json, Tool, ToolChoice
 from .arithmetic import Calculation
 from .question import ParsedQuestion
 from .schema_values import FillMaterial, fill
+from .side_effects import COMMANDS, is_shell, only_reads, properties_of
 
 _MOST = 4  # calls for one question, in parallel and in turn
 _PLAIN = 400  # characters of a plain request; a longer text is material
-_BRIEF = 200  # characters of a description that says what one small tool does
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _IDLE = frozenset({
     "get", "set", "the", "for", "and", "with", "from", "find", "fetch", "look", "make", "run",
@@ -21,23 +21,6 @@ _SUMS = frozenset({
     "calculator", "calculate", "calc", "compute", "evaluate", "arithmetic", "math", "add",
     "multiply",
 })  # fmt: skip
-_ACTS = frozenset({
-    "act", "agent", "apply", "ask", "bash", "book", "buy", "cancel", "change", "click", "close",
-    "cmd", "code", "command", "commit", "console", "copy", "create", "cron", "delete", "deploy",
-    "drop", "edit", "enter", "erase", "eval", "exec", "execute", "exit", "insert", "install",
-    "interpreter", "invoke", "kill", "launch", "mail", "message", "modify", "monitor", "move",
-    "notebook", "open", "order", "patch", "pay", "plan", "post", "powershell", "publish", "push",
-    "put", "python", "remove", "rename", "replace", "request", "reset", "restart", "rm", "run",
-    "save", "schedule", "script", "send", "set", "sh", "shell", "skill", "spawn", "sql", "start",
-    "stdin", "stop", "store", "submit", "task", "terminal", "todo", "tool", "transfer", "trash",
-    "update", "upload", "workflow", "worktree", "write", "zsh",
-})  # fmt: skip
-_ACTING = frozenset({"bash", "command", "delete", "filesystem", "overwrite", "shell", "terminal"})
-_COMMANDS = frozenset({"cmd", "command", "commands", "script"})
-_BODIES = _COMMANDS | {
-    "code", "content", "contents", "file_text", "input_text", "new_str", "new_string", "patch",
-    "source", "sql", "stdin",
-}  # fmt: skip
 _ASKED = r"(?:us(?:e|ing)|call(?:ing)?|run(?:ning)?|invok(?:e|ing)|execut(?:e|ing)|try)"
 _NOT = re.compile(
     r"\b(?:do not|don['’]?t|never|without|not to)\s+(?:\w+\s+){0,2}?"
@@ -94,6 +77,21 @@ def unmet(tools: Sequence[Tool], asked: ParsedQuestion) -> str | None:
     return f"There is no tool {missing} to call; there is {there}."
 
 
+def explain_uncalled(tools: Sequence[Tool], asked: ParsedQuestion) -> str | None:
+    """Return the answer to a question that names a tool with side effects, or None."""
+    own = _find_request(tools, asked.question)
+    if own is None or _ABOUT.search(own):
+        return None
+    named = (tool.name for tool in tools if _is_named(tool, own) and not only_reads(tool))
+    name = next(named, None)
+    if name is None:
+        return None
+    return (
+        f"{name} looks like a tool with side effects, so the emulator does not call it by itself; "
+        f"use `[emulator: call {name} {{...}}]` with its arguments."
+    )
+
+
 def _choose_tools(
     tools: Sequence[Tool], choice: ToolChoice, *, asked: ParsedQuestion, worked: Calculation | None
 ) -> list[Tool]:
@@ -109,16 +107,32 @@ def _choose_tools(
 
 
 def _find_fitting(tools: Sequence[Tool], question: str, worked: Calculation | None) -> list[Tool]:
-    own = _QUOTE.sub(" ", question)  # quoted text is talked about, not requested
-    if len(own) > _PLAIN or _NOT.search(own):
+    own = _find_request(tools, question)
+    if own is None:
         return []
     about = _ABOUT.search(own) is not None
-    named = [t for t in tools if _is_named(t, own) and (_reads(t) or (_is_shell(t) and not about))]
+    named = [
+        tool
+        for tool in tools
+        if _is_named(tool, own) and (only_reads(tool) or (is_shell(tool) and not about))
+    ]
     if named:
         return named
-    fits = {tool.name: _fit(tool, own, worked) for tool in tools if _reads(tool)}
+    fits = {tool.name: _fit(tool, own, worked) for tool in tools if only_reads(tool)}
     best = max(fits.values(), default=0.0)
     return [tool for tool in tools if best and fits.get(tool.name) == best]
+
+
+def _find_request(tools: Sequence[Tool], question: str) -> str | None:
+    """Return the question without quoted text; None if it requests no tool."""
+    names = {tool.name for tool in tools}
+
+    def strip(match: re.Match[str]) -> str:
+        # Other quoted text is talked about, not requested.
+        return name if (name := match[0].strip("`\"'“”\u2018\u2019")) in names else " "
+
+    own = _QUOTE.sub(strip, question)
+    return None if len(own) > _PLAIN or _NOT.search(own) else own
 
 
 def _is_named(tool: Tool, question: str) -> bool:
@@ -127,17 +141,6 @@ def _is_named(tool: Tool, question: str) -> bool:
         return True
     verb = rf"\b{_ASKED}\s+(?:the\s+|your\s+)?{name}\b(?!\s*[.,]?\w*/)"
     return re.search(rf"{verb}|\bthe {name} tool\b", question, re.IGNORECASE) is not None
-
-
-def _reads(tool: Tool) -> bool:
-    described = _stems(tool.description) if len(tool.description) <= _BRIEF else frozenset()
-    return not (
-        _stems(tool.name) & _ACTS or described & _ACTING or _BODIES & _properties(tool).keys()
-    )
-
-
-def _is_shell(tool: Tool) -> bool:
-    return bool(_COMMANDS & _properties(tool).keys())
 
 
 def _fit(tool: Tool, question: str, worked: Calculation | None) -> float:
@@ -158,17 +161,14 @@ def _words(text: str) -> set[str]:
     return {word.lower() for word in _WORD.findall(text) if len(word) > 2} - _IDLE
 
 
-def _stems(text: str) -> set[str]:
-    words = {word.lower() for word in _WORD.findall(text)}
-    return words | {word.removesuffix("s") for word in words}
-
-
 def _make_calls(tool: Tool, question: str, worked: Calculation | None) -> list[Call]:
     schema = tool.parameters or {}
-    if not _reads(tool):
+    if not only_reads(tool):
         return [(tool.name, _harmless(tool))]
-    said = FillMaterial(question, expression=worked.text if worked else None)
-    several = said.subjects if any(_PLACES.search(key.lower()) for key in _properties(tool)) else ()
+    said = FillMaterial(question, expression=worked.text if worked else None, tool=tool.name)
+    several = (
+        said.subjects if any(_PLACES.search(key.lower()) for key in properties_of(tool)) else ()
+    )
     if len(several) < 2:
         return [(tool.name, _arguments(schema, said))]
     each = [FillMaterial(question, expression=said.expression, subject=name) for name in several]
@@ -177,15 +177,9 @@ def _make_calls(tool: Tool, question: str, worked: Calculation | None) -> list[C
 
 def _harmless(tool: Tool) -> Json:
     filled = _arguments(tool.parameters or {}, FillMaterial(""))
-    for key in _COMMANDS & filled.keys():
+    for key in COMMANDS & filled.keys():
         filled[key] = ["echo", "hello"] if isinstance(filled[key], list) else "echo hello"
     return filled
-
-
-def _properties(tool: Tool) -> dict[str, Json]:
-    schema = tool.parameters
-    found = schema.get("properties") if isinstance(schema, dict) else None
-    return found if isinstance(found, dict) else {}
 
 
 def _arguments(schema: Json, said: FillMaterial) -> dict[str, Json]:
