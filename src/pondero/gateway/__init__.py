@@ -30,7 +30,13 @@ if TYPE_CHECKING:
     )
     from .observability.ledger import load_usage
     from .observability.observers import open_observers
-    from .quotas.quota_preview import describe_quotas, find_forgotten, find_lowered_limits
+    from .quotas.admission import USEFUL_ANSWER
+    from .quotas.quota_preview import (
+        describe_quotas,
+        find_forgotten,
+        find_lowered_limits,
+        list_budgets,
+    )
     from .server.run import run, run_gateway_in_thread
     from .state.keys import KeyEdit, KeyRing, UnknownKey
     from .state.shared_state import find_eviction_policy, load_keys, rotate_envelope_secret
@@ -52,13 +58,15 @@ _NAMES = {
     ),
     "observability.ledger": "load_usage",
     "observability.observers": "open_observers",
-    "quotas.quota_preview": "describe_quotas find_forgotten find_lowered_limits",
+    "quotas.admission": "USEFUL_ANSWER",
+    "quotas.quota_preview": "describe_quotas find_forgotten find_lowered_limits list_budgets",
     "server.run": "run run_gateway_in_thread",
     "state.keys": "KeyEdit KeyRing UnknownKey",
     "state.shared_state": "find_eviction_policy load_keys rotate_envelope_secret",
 }
 
 __all__ = [
+    "USEFUL_ANSWER",
     "ChosenModel",
     "GatewayConfig",
     "GatewayKey",
@@ -83,6 +91,7 @@ __all__ = [
     "find_name_problem",
     "hash_key",
     "is_loopback",
+    "list_budgets",
     "load_clients",
     "load_config",
     "load_keys",

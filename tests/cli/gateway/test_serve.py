@@ -260,6 +260,30 @@ def test_check_prints_what_would_be_served_and_ends(call, served, tmp_path, monk
     assert out.startswith(f"{path} is right. On ")
 
 
+@pytest.mark.parametrize(
+    ("budget", "said"),
+    [
+        (
+            "cost = 0.02",
+            "is too small for requests to anthropic:claude-opus-5 that ask for more than",
+        ),
+        ("cost = 0.5", "covers answers of 20,000 tokens on anthropic:claude-opus-5: longer ones"),
+        ("thinking_tokens = 3000", "covers 3,000 thinking tokens: a request that may think more"),
+    ],
+)
+def test_check_says_what_a_small_budget_does_to_requests(call, served, tmp_path, budget, said):
+    path = written(tmp_path, f"{ROUTES}{KEY}budget = {{ {budget} }}\n")
+    out = call("serve", "--config", path, "--check", "--offline")[1]
+
+    assert f"its budget {said}" in out
+
+
+def test_check_lists_keys_also_without_routes(call, served, tmp_path):
+    path = written(tmp_path, KEY.replace('["opus"]', "[]"))
+
+    assert "key ci: no model" in call("serve", "--config", path, "--check", "--offline")[1]
+
+
 def test_budgets_that_a_restart_forgets_are_told(call, served, tmp_path):
     text = ROUTES + KEY + 'budget = { cost = 5, per = "month" }\n'
     for start in (("--check", "--offline"), ("--offline",)):

@@ -126,6 +126,7 @@ def test_a_key_may_ask_only_for_its_models():
     assert allows(key, ALL.resolve("claude-haiku-4-5"))
     assert not allows(key, ALL.resolve("gpt-5.5"))
     assert allows(GatewayKey("all", ""), ALL.resolve("gpt-5.5"))
+    assert not allows(GatewayKey("none", "", models=()), ALL.resolve("opus"))
 
 
 INVENTED = {

@@ -8,10 +8,11 @@ import click
 
 from ..command import examples, offline_transport, warn
 from ..output.echo import echo, fit_text, narrow
+from .key_text import describe_access, describe_rules, describe_state, list_rights
 
 if TYPE_CHECKING:
     from ...catalog import Provider
-    from ...gateway import GatewayConfig, GatewayRoute, LevelRules, Routing
+    from ...gateway import GatewayConfig, GatewayKey, GatewayRoute, Routing
 
 _SHOWN = 3
 _KEYLESS = (
@@ -223,14 +224,14 @@ def _print_check(config: "GatewayConfig", routing: "Routing", *, offline: bool) 
     if config.routes:
         _print_text(f"{said} On {where} it serves:")
         _print_routes(config, routing)
-        _print_groups(config)
-        _print_keys(config, routing)
     else:
         _print_text(f"{said} On {where} models are served under their own names:")
         _print_providers(routing)
         if not offline and not routing.names():
             for line in _KEYLESS if narrow() is None else (" ".join(_KEYLESS),):
                 _print_text(line, indent=2)
+    _print_groups(config)
+    _print_keys(config, routing)
     for text in lacking:
         warn(text)
     return 1 if lacking else 0
@@ -242,7 +243,7 @@ def _print_routes(config: "GatewayConfig", routing: "Routing") -> None:
     width = max(len(route.match) for route in config.routes)
     for route in config.routes:
         _print_row(f"{route.match:<{width}}", _describe_targets(route, config, routing))
-        if dial := _describe_rules(route.thinking):
+        if dial := describe_rules(route.thinking):
             _print_row(" " * width, f"thinking: {dial}")
         if quotas := describe_quotas(route):
             _print_row(" " * width, f"at most {quotas}")
@@ -286,7 +287,7 @@ def _print_groups(config: "GatewayConfig") -> None:
     for group in config.groups:
         names = [key.name for key in config.keys if key.group == group.name]
         said = f"group {group.name}: {', '.join(names) or 'no key in this file'}"
-        if dial := _describe_rules(group.thinking):
+        if dial := describe_rules(group.thinking):
             said += f"; thinking: {dial}"
         if quotas := describe_quotas(group):
             said += f"; together at most {quotas}"
@@ -294,31 +295,44 @@ def _print_groups(config: "GatewayConfig") -> None:
 
 
 def _print_keys(config: "GatewayConfig", routing: "Routing") -> None:
-    from ...gateway import describe_quotas, find_lowered_limits
-
     for key in config.keys:
-        models = " ".join(key.models) or "everything"
-        dial = _describe_rules(key.thinking)
-        state = " (blocked)" if key.blocked else ""
+        marks = list_rights(key)
+        if (state := describe_state(key)) != "active":
+            marks.append(state)
         member = f" of group {key.group}" if key.group is not None else ""
-        said = f"key {key.name}{member}{state}: {models}{f'; thinking: {dial}' if dial else ''}"
-        if quotas := describe_quotas(key):
-            said += f"; at most {quotas}"
-        _print_text(said, indent=2)
-        group = config.find_group(key.group) if key.group is not None else None
-        for each in find_lowered_limits(key, routing, group)[:_SHOWN]:
-            text = f"its budget covers answers of {each.max_tokens:,} tokens on {each.model}"
+        shown = f" ({', '.join(marks)})" if marks else ""
+        _print_text(f"key {key.name}{member}{shown}: {describe_access(key)}", indent=2)
+        for text in _list_budget_effects(key, config, routing):
             _print_text(text, indent=4)
 
 
-def _describe_rules(dial: "LevelRules") -> str:
-    words = {
-        "always": dial.force,
-        "default": dial.default,
-        "at least": dial.floor,
-        "at most": dial.cap,
-    }
-    return ", ".join(f"{name} {word}" for name, word in words.items() if word)
+def _list_budget_effects(
+    key: "GatewayKey", config: "GatewayConfig", routing: "Routing"
+) -> "list[str]":
+    """Return what the unused budgets of a key and its group do to long answers."""
+    from ...gateway import USEFUL_ANSWER, find_lowered_limits, list_budgets
+
+    group = config.find_group(key.group) if key.group is not None else None
+    found = []
+    for each in find_lowered_limits(key, routing, group)[:_SHOWN]:
+        most = f"{each.max_tokens:,} tokens"
+        if each.max_tokens < USEFUL_ANSWER:
+            found.append(
+                f"its budget is too small for requests to {each.model} that ask for more than "
+                f"{most}: they get 429"
+            )
+        else:
+            found.append(
+                f"its budget covers answers of {most} on {each.model}: longer ones are shortened"
+            )
+    thinking = [each for each in list_budgets(key, group) if each.unit == "thinking_tokens"]
+    if thinking and key.models != ():
+        least = min(each.most for each in thinking)
+        found.append(
+            f"its budget covers {least:,} thinking tokens: a request that may think more gets a "
+            "lower max_tokens, or 429; one with thinking off needs none"
+        )
+    return found
 
 
 def _print_providers(routing: "Routing") -> None:

@@ -175,7 +175,7 @@ class GatewayGroup(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class GatewayKey(Struct, frozen=True, forbid_unknown_fields=True):
-    """A client's key. ``models``: names and globs it may request; empty means all.
+    """A client's key. ``models``: names and globs it may request; None: all, empty: no model.
 
     An ``admin`` key may also use the console and create keys, and read metrics, as may one with
     ``metrics``. At ``expires`` it ends. ``account_state``: it may name what the provider's account
@@ -187,7 +187,7 @@ class GatewayKey(Struct, frozen=True, forbid_unknown_fields=True):
     name: Annotated[str, Meta(min_length=1)]
     hash: str
     thinking: LevelRules = LevelRules()
-    models: tuple[str, ...] = ()
+    models: tuple[str, ...] | None = None
     budget: SpendBudget | None = None
     limit: RateLimitRule | None = None
     blocked: bool = False

@@ -209,5 +209,10 @@ class Routing:
 
 
 def allows(key: GatewayKey, resolved: ResolvedRoute) -> bool:
-    """Return whether a key may use a model name."""
-    return not key.models or any(fnmatchcase(resolved.name, each) for each in key.models)
+    """Return whether a key may use a model."""
+    return allows_name(key, resolved.name)
+
+
+def allows_name(key: GatewayKey, name: str) -> bool:
+    """Return whether a key may use a model name; without a list it may use all."""
+    return key.models is None or any(fnmatchcase(name, each) for each in key.models)
