@@ -366,6 +366,16 @@ def test_a_changed_file_is_read_on_sighup_and_a_wrong_one_changes_nothing(runnin
     told = next(line for line in process.stderr if not line.startswith("{"))  # no access log
     assert told == "configuration reloaded; changed: routes opus, routes sonnet\n"
 
+    alerts = "\n[alerts]\nerror_share = 0.3\n"
+    said_of = {"": "nothing changed yet: ", alerts: "changed: alerts.error_share; "}
+    for more, said in said_of.items():
+        other = ROUTES.replace('"opus"', '"sonnet"') + more
+        written(tmp_path, other.replace("port = 9123", 'port = 9124\nlog = "off"'))
+        process.send_signal(signal.SIGHUP)
+        told = next(line for line in process.stderr if not line.startswith("{"))
+        # The port is from the command line, so the file's is no change.
+        assert told == f"configuration reloaded; {said}server.log needs a restart\n"
+
     written(tmp_path, ROUTES.replace('"opus"', '"opsu"').replace('"high"', '"hihg"'))
     process.send_signal(signal.SIGHUP)
     told = next(line for line in process.stderr if not line.startswith("{"))  # no access log

@@ -70,7 +70,8 @@ def serve(
     config = load_config(file, load_catalog(), offline=offline)
     said = {"host": host, "port": port, "workers": workers}
     given = {name: value for name, value in said.items() if value is not None}
-    config = replace(config, server=replace(config.server, **given))
+    server = replace(config.server, **given)
+    config = replace(config, server=server, overridden=frozenset(given))
     routing = Routing(config, load_catalog())
     check_start(config, routing, offline=offline)
     _warn_of_eviction(config)

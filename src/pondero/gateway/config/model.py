@@ -314,7 +314,9 @@ class GatewayConfig(Struct, frozen=True):
     """The whole configuration. ``path`` is its file, if there is one.
 
     ``open``: providers whose models are served under pondero's own names; empty if there are
-    routes. ``private``: its keys all belong to the user who runs it.
+    routes. ``private``: its keys all belong to the user who runs it. ``overridden``: settings of
+    ``[server]`` that the command line gives instead of the file. ``waiting``: settings that the
+    file has had since the start, and that hold after a restart, such as ``server.port``.
     """
 
     server: ServerConfig = ServerConfig()
@@ -332,6 +334,8 @@ class GatewayConfig(Struct, frozen=True):
     deployments: tuple[Deployment, ...] = ()
     sign_in: SignInConfig | None = None
     hooks: tuple[HookConfig, ...] = ()
+    overridden: frozenset[str] = frozenset()
+    waiting: tuple[str, ...] = ()
 
     @property
     def is_exposed(self) -> bool:
