@@ -15,9 +15,10 @@ if TYPE_CHECKING:
         is_loopback,
         parse_expiry,
     )
-    from .config.reader import load_config
+    from .config.reader import load_config, locate
     from .config.routing import Routing
     from .config.secrets import check_credentials, hash_key, make_key
+    from .config.uncatalogued import find_uncatalogued
     from .hooks.interface import Hook, HookCall, Reject
     from .launch.clients import (
         ChosenModel,
@@ -48,9 +49,10 @@ _NAMES = {
         "GatewayConfig GatewayKey GatewayRoute LevelRules find_name_problem is_loopback "
         "parse_expiry"
     ),
-    "config.reader": "load_config",
+    "config.reader": "load_config locate",
     "config.routing": "Routing",
     "config.secrets": "check_credentials hash_key make_key",
+    "config.uncatalogued": "find_uncatalogued",
     "hooks.interface": "Hook HookCall Reject",
     "launch.clients": (
         "ChosenModel LaunchClient LaunchCommand copy_back load_clients prepare_launch "
@@ -89,6 +91,7 @@ __all__ = [
     "find_forgotten",
     "find_lowered_limits",
     "find_name_problem",
+    "find_uncatalogued",
     "hash_key",
     "is_loopback",
     "list_budgets",
@@ -96,6 +99,7 @@ __all__ = [
     "load_config",
     "load_keys",
     "load_usage",
+    "locate",
     "make_key",
     "open_observers",
     "parse_expiry",

@@ -424,11 +424,11 @@ BAD = {
     "no_port": (_LIMITED, {"ANTHROPIC_BASE_URL": "http://a.test:port"}, (), None, "invalid"),
     "workers": ("[server]\nworkers = 2\n" + _LIMITED, {}, (), 6, "would count the limit of"),
     "workers_by_option": (_LIMITED, {}, ("--workers", "2"), 4, "would count the limit of"),
-    "state_unset": (_KEYED, {}, (), 3, "state: env:NO_STATE is empty"),
+    "state_unset": (_KEYED, {}, (), 3, "state: env:NO_STATE is not set"),
     "state_of_words": (_KEYED, {"NO_STATE": "memory"}, (), 3, "is not an address"),
     "state_elsewhere": (_KEYED, {"NO_STATE": "http://me:pw@a.test"}, (), 3, "is not an address"),
     "state_without_a_host": (_KEYED, {"NO_STATE": "redis://"}, (), 3, "is not an address"),
-    "ledger_unset": ('[server]\nledger = "env:NO_LEDGER"\n', {}, (), 2, "env:NO_LEDGER is empty"),
+    "ledger_unset": ('[server]\nledger = "env:NO_LEDGER"\n', {}, (), 2, "env:NO_LEDGER is not set"),
     "ledger_elsewhere": (
         '[server]\nledger = "env:NO_LEDGER"\n',
         {"NO_LEDGER": "mysql://me:pw@a.test/b"},
@@ -436,13 +436,13 @@ BAD = {
         2,
         "is not an address that begins with postgresql:// or postgres://",
     ),
-    "deployed_without_variables": (_DEPLOYED, {}, (), 4, "env:PONDERO_STATE is empty"),
+    "deployed_without_variables": (_DEPLOYED, {}, (), 4, "env:PONDERO_STATE is not set"),
     "deployed_without_a_ledger": (
         _DEPLOYED,
         {"PONDERO_STATE": "redis://:pw@redis:6379/0"},
         (),
         5,
-        "env:PONDERO_LEDGER is empty",
+        "env:PONDERO_LEDGER is not set",
     ),
 }
 
@@ -540,6 +540,44 @@ def test_check_names_the_deployment_whose_key_is_missing(call, served, tmp_path,
 
     assert (code, served) == (1, [])
     assert "deployment north: openai, weight 1" in out
-    assert "deployment north: env:KEY_NORTH is empty" in err
+    assert f"{tmp_path / 'gate.toml'}:4: deployment north: env:KEY_NORTH is not set" in err
     assert "KEY_SOUTH" not in err
     assert "the-key-of-south" not in out + err
+
+
+def test_check_says_where_a_variable_that_is_missing_is_named(call, served, tmp_path, monkeypatch):
+    own = '[provider.anthropic]\nkey = "env:NOPE"\n'
+    path = written(tmp_path, own + _LIMITED)
+    code, out, err = call("serve", "--config", path, "--check")
+
+    assert code == 1
+    assert f"{path} is right, but cannot serve anything yet" in out
+    assert f"{path}:2: env:NOPE is not set; set that variable" in " ".join(err.split())
+    monkeypatch.setenv("NOPE", "")
+    assert f"{path}:2: env:NOPE is empty" in call("serve", "--config", path, "--check")[2]
+    assert f"{path}:2: env:NOPE is empty" in call("serve", "--config", path)[2]
+
+
+@pytest.mark.parametrize("start", [("--check",), ()])
+def test_a_model_that_the_catalog_does_not_have_is_told_with_what_follows(
+    call, served, tmp_path, start
+):
+    text = _LIMITED.replace("limit = { requests = 3 }", 'thinking = { cap = "high" }')
+    told = {
+        "claude-opus-five": "it is asked like claude-opus-5-5, and its cost is unknown",
+        "clod-opus-5": "under the level rules of route opus every request to it gets 403",
+    }
+    for model, effect in told.items():
+        path = written(tmp_path, text.replace("claude-opus-5", model))
+        code, _, err = call("serve", "--config", path, "--offline", *start)
+        assert code == 0
+        said = " ".join(err.split())
+        name = f"{path}:3: 'anthropic:{model}' is not in the catalog"
+        assert f"{name}; did you mean 'anthropic:claude-opus-5'? {effect}" in said
+    path = written(tmp_path, text)
+    assert call("serve", "--config", path, "--offline", *start)[2] == ""
+
+
+def test_an_unknown_model_is_not_told_of_a_server_of_ones_own(call, served, tmp_path):
+    path = written(tmp_path, _LIMITED.replace("anthropic:claude-opus-5", "ollama:mine"))
+    assert call("serve", "--config", path, "--check", "--offline")[2] == ""

@@ -406,3 +406,11 @@ def test_a_reload_that_would_remove_every_key_is_rejected(tmp_path):
         file.write_text(rest)
         with pytest.raises(BadConfig, match=r"no .*key.* any more.*restart"):
             reload_config(running, load_catalog(), offline=True)
+
+
+def test_a_budget_is_per_month_and_a_limit_per_minute_unless_the_file_says_otherwise(read):
+    route = '[[route]]\nmatch = "opus"\nto = "anthropic:claude-opus-5"\n'
+    (found,) = read(f"{route}budget = {{ cost = 50 }}\nlimit = {{ requests = 3 }}\n").routes
+    assert found.budget is not None
+    assert found.limit is not None
+    assert (found.budget.per, found.limit.per) == ("month", "minute")

@@ -181,3 +181,12 @@ def test_a_short_name_is_routed_and_allowed_as_the_model_it_means():
     found = everything.resolve("opus")
     assert allows(GatewayKey(name="k", hash="", models=("claude-*",)), found)
     assert not allows(GatewayKey(name="k", hash="", models=("gpt-*",)), found)
+
+
+@pytest.mark.parametrize("requested", ["opus/mx", "opus@mx"])
+def test_a_misspelt_level_after_a_served_name_is_named_with_all_levels(requested):
+    with pytest.raises(UnknownModel) as error:
+        routing(OPUS).resolve(requested)
+    said = f"unknown model {requested!r}: 'opus' is served, but unknown level 'mx'; did you mean"
+    assert said in str(error.value)
+    assert all(level in str(error.value) for level in LEVELS)

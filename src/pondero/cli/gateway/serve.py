@@ -11,6 +11,8 @@ from ..output.echo import echo, fit_text, narrow
 from .key_text import describe_access, describe_rules, describe_state, list_rights
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from ...catalog import Provider
     from ...gateway import GatewayConfig, GatewayKey, GatewayRoute, Routing
 
@@ -64,7 +66,7 @@ def serve(
     """
     from msgspec.structs import replace
 
-    from ...gateway import Routing, check_start, load_config, run
+    from ...gateway import Routing, check_start, find_uncatalogued, load_config, run
     from ...store import known_secrets, load_catalog
 
     config = load_config(file, load_catalog(), offline=offline)
@@ -76,6 +78,8 @@ def serve(
     check_start(config, routing, offline=offline)
     _warn_of_eviction(config)
     _warn_of_forgotten(config)
+    for text in find_uncatalogued(config, routing, load_catalog()):
+        warn(text)
     if check:
         return _print_check(config, routing, offline=offline)
     if not offline:
@@ -202,25 +206,48 @@ def _missing(config: "GatewayConfig", provider: "Provider", deployment: str = ""
     try:
         check_credentials(config, provider, deployment=deployment)
     except (MissingKey, MissingExtra) as error:
-        return f"deployment {deployment}: {error}" if deployment else str(error)
+        where = _locate_key(config, provider, deployment) if isinstance(error, MissingKey) else ""
+        return f"{where}deployment {deployment}: {error}" if deployment else f"{where}{error}"
     return None
 
 
-def _list_missing(config: "GatewayConfig", routing: "Routing") -> list[str]:
-    """Return what providers and deployments lack, each once."""
+def _locate_key(config: "GatewayConfig", provider: "Provider", deployment: str) -> str:
+    """Return the file and line of a key's reference; empty if the file has none."""
+    from ...gateway import locate
+
+    for number, each in enumerate(config.deployments):
+        if each.name == deployment and each.key is not None:
+            return locate(config, "deployment", number, "key")
+    own = config.providers.get(provider.name)
+    has_key = own is not None and own.key is not None
+    return locate(config, "provider", provider.name, "key") if has_key else ""
+
+
+def _find_missing(config: "GatewayConfig", routing: "Routing") -> dict[tuple[str, str], str]:
+    """Return what providers and deployments lack, by their names."""
     named = [(provider, "") for provider in routing.providers()]
     named += [(routing.find_provider(each), each.name) for each in routing.deployments()]
-    found = (_missing(config, provider, deployment) for provider, deployment in named)
-    return [text for text in found if text]
+    found = {(each.name, name): _missing(config, each, name) for each, name in named}
+    return {place: text for place, text in found.items() if text is not None}
+
+
+def _describe_readiness(
+    config: "GatewayConfig", routing: "Routing", lacking: "Collection[tuple[str, str]]"
+) -> str:
+    """Return whether the routes can be served, if these providers and deployments cannot."""
+    if not lacking:
+        return "is right"
+    entries = (routing.find_entry(name) for route in config.routes for name in route.to)
+    places = {(each.provider.name, each.deployment) for each in entries}
+    what = "everything" if places - set(lacking) else "anything"
+    return f"is right, but cannot serve {what} yet"
 
 
 def _print_check(config: "GatewayConfig", routing: "Routing", *, offline: bool) -> int:
     """Print what would be served; return 1 if one of its providers lacks something."""
     where = f"http://{config.server.host}:{config.server.port}"
-    lacking: list[str] = []
-    if not offline and config.routes:
-        lacking = _list_missing(config, routing)
-    state = "is right, but cannot serve everything yet" if lacking else "is right"
+    lacking = _find_missing(config, routing) if config.routes and not offline else {}
+    state = _describe_readiness(config, routing, lacking)
     said = f"{config.path} {state}." if config.path else "There is no gateway.toml."
     if config.routes:
         _print_text(f"{said} On {where} it serves:")
@@ -233,7 +260,7 @@ def _print_check(config: "GatewayConfig", routing: "Routing", *, offline: bool) 
                 _print_text(line, indent=2)
     _print_groups(config)
     _print_keys(config, routing)
-    for text in lacking:
+    for text in lacking.values():
         warn(text)
     return 1 if lacking else 0
 
