@@ -35,7 +35,7 @@ Share = Annotated[float, Meta(gt=0, le=1)]
 
 ALERT_KINDS = (
     *("dial_deaf", "thinks_though_off", "exhausted"),
-    *("budget_nearly_used", "budget_used_up", "breaker_open", "upstream_failing"),
+    *("budget_nearly_used", "budget_without_room", "breaker_open", "upstream_failing"),
     *("key_expires", "state_away", "ledger_away"),
 )
 """The kinds of alerts."""
