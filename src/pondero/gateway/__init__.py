@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .config.reader import load_config, locate
     from .config.routing import Routing
     from .config.secrets import check_credentials, hash_key, make_key
-    from .config.uncatalogued import find_uncatalogued
+    from .config.unknown_models import find_uncatalogued
     from .hooks.interface import Hook, HookCall, Reject
     from .launch.clients import (
         ChosenModel,
@@ -52,7 +52,7 @@ _NAMES = {
     "config.reader": "load_config locate",
     "config.routing": "Routing",
     "config.secrets": "check_credentials hash_key make_key",
-    "config.uncatalogued": "find_uncatalogued",
+    "config.unknown_models": "find_uncatalogued",
     "hooks.interface": "Hook HookCall Reject",
     "launch.clients": (
         "ChosenModel LaunchClient LaunchCommand copy_back load_clients prepare_launch "

@@ -223,12 +223,12 @@ def test_a_model_of_which_many_requests_fail_is_an_alert_until_fewer_do():
         watched = Watched()
         now = watched.gateway.now()
         for number in range(ENOUGH):
-            watched.gateway.notify_observers(make_receipt(now, failed=number == 0))
+            watched.gateway.notify_observers([make_receipt(now, failed=number == 0)])
         (found,) = await watched.look()
         assert found == ("upstream_failing", "raised", MODEL)
         assert "10% of 10 requests failed" in watched.sent[0].text
         for _ in range(ENOUGH):
-            watched.gateway.notify_observers(make_receipt(now, failed=False))
+            watched.gateway.notify_observers([make_receipt(now, failed=False)])
         assert await watched.look() == [("upstream_failing", "over", MODEL)]
 
     asyncio.run(check())
