@@ -13,14 +13,17 @@ _MAKE = """INSERT INTO pondero_receipts (id, at, minute, key, front, said, provi
     'key-' || (n % 7), 'openai_chat', 'model-' || (n % 5), 'openai', 'model-' || (n % 5), 'passed',
     'high', CASE n % 3 WHEN 0 THEN 'high' WHEN 1 THEN 'off' ELSE '4096' END, '',
     CASE WHEN n % 50 THEN 200 ELSE 529 END, CASE WHEN n % 50 THEN 'done' ELSE 'failed' END,
-    100, 20 + n % 10, 300, 1000000, 1, 1, 0.25, 1.5, 0,
+    100, 20 + n % 10, 300, 1000000, 1, 1, 0.25, 1.5, {offline},
     CASE n WHEN 7 THEN 'needle in a haystack' END FROM numbers"""
 
 
-def make_ledger(path: Path, count: int, *, until: float) -> SqliteDatabase:
-    """Return a ledger with one request a second; the eighth has a needle in its reason."""
+def make_ledger(path: Path, count: int, *, until: float, offline: bool = False) -> SqliteDatabase:
+    """Return a ledger with one request a second; the eighth has a needle in its reason.
+
+    ``offline``: as a gateway with the emulator records them.
+    """
     database = SqliteDatabase(path)
-    database.write(_MAKE.format(count=count, until=int(until)), [()])
+    database.write(_MAKE.format(count=count, until=int(until), offline=int(offline)), [()])
     return database
 
 

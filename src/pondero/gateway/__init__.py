@@ -15,9 +15,10 @@ if TYPE_CHECKING:
         is_loopback,
         parse_expiry,
     )
-    from .config.reader import load_config
+    from .config.reader import load_config, locate
     from .config.routing import Routing
     from .config.secrets import check_credentials, hash_key, make_key
+    from .config.unknown_models import find_uncatalogued
     from .hooks.interface import Hook, HookCall, Reject
     from .launch.clients import (
         ChosenModel,
@@ -30,7 +31,13 @@ if TYPE_CHECKING:
     )
     from .observability.ledger import load_usage
     from .observability.observers import open_observers
-    from .quotas.quota_preview import describe_quotas, find_forgotten, find_lowered_limits
+    from .quotas.admission import USEFUL_ANSWER
+    from .quotas.quota_preview import (
+        describe_quotas,
+        find_forgotten,
+        find_lowered_limits,
+        list_budgets,
+    )
     from .server.run import run, run_gateway_in_thread
     from .state.keys import KeyEdit, KeyRing, UnknownKey
     from .state.shared_state import find_eviction_policy, load_keys, rotate_envelope_secret
@@ -42,9 +49,10 @@ _NAMES = {
         "GatewayConfig GatewayKey GatewayRoute LevelRules find_name_problem is_loopback "
         "parse_expiry"
     ),
-    "config.reader": "load_config",
+    "config.reader": "load_config locate",
     "config.routing": "Routing",
     "config.secrets": "check_credentials hash_key make_key",
+    "config.unknown_models": "find_uncatalogued",
     "hooks.interface": "Hook HookCall Reject",
     "launch.clients": (
         "ChosenModel LaunchClient LaunchCommand copy_back load_clients prepare_launch "
@@ -52,13 +60,15 @@ _NAMES = {
     ),
     "observability.ledger": "load_usage",
     "observability.observers": "open_observers",
-    "quotas.quota_preview": "describe_quotas find_forgotten find_lowered_limits",
+    "quotas.admission": "USEFUL_ANSWER",
+    "quotas.quota_preview": "describe_quotas find_forgotten find_lowered_limits list_budgets",
     "server.run": "run run_gateway_in_thread",
     "state.keys": "KeyEdit KeyRing UnknownKey",
     "state.shared_state": "find_eviction_policy load_keys rotate_envelope_secret",
 }
 
 __all__ = [
+    "USEFUL_ANSWER",
     "ChosenModel",
     "GatewayConfig",
     "GatewayKey",
@@ -81,12 +91,15 @@ __all__ = [
     "find_forgotten",
     "find_lowered_limits",
     "find_name_problem",
+    "find_uncatalogued",
     "hash_key",
     "is_loopback",
+    "list_budgets",
     "load_clients",
     "load_config",
     "load_keys",
     "load_usage",
+    "locate",
     "make_key",
     "open_observers",
     "parse_expiry",

@@ -238,7 +238,7 @@ def test_a_key_of_the_gateway_in_a_group_says_so_in_its_lines(call, tmp_path):
 
     listed = call("keys", "list", "--gateway", "--json", "--config", str(file))[1]
     assert json.loads(listed)["keys"][0]["group"] == 'the "best"'
-    assert 'active  in the "best"' in call("keys", "list", "--gateway", "--config", str(file))[1]
+    assert 'active, in the "best"' in call("keys", "list", "--gateway", "--config", str(file))[1]
 
 
 @pytest.mark.parametrize(
@@ -259,10 +259,9 @@ def test_keys_of_the_gateway_are_listed_and_blocked(call, tmp_path):
     where = ("--config", str(file))
     assert call("keys", "block", "ci", *where)[0] == 0
     listed = json.loads(call("keys", "list", "--gateway", "--json", *where)[1])["keys"]
-    row = {"name": "ci", "from": "gateway.toml", "blocked": True, "models": [], "expires": None}
-    row["group"] = None
-    assert listed == [row]
+    row = {"name": "ci", "from": str(file), "blocked": True, "models": None, "expires": None}
+    assert [{name: each[name] for name in row} for each in listed] == [row]
     call("keys", "unblock", "ci", *where)
-    assert call("keys", "list", "--gateway", *where)[1].split()[-1] == "active"
+    assert "active" in call("keys", "list", "--gateway", *where)[1].split()
     code, _, err = call("keys", "remove", "--gateway", "ci", *where)
     assert (code, "gateway.toml" in err) == (2, True)

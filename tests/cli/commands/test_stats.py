@@ -119,7 +119,9 @@ def test_at_80_columns_names_are_whole_turns_are_counted_and_the_rest_is_said(
     assert not set(err.partition("shows: ")[2].strip().split(", ")) & set(out.split())
 
 
-def test_nothing_was_paid_for_offline_runs_and_no_cost_is_shown(stats, served, data_dir):
+def test_nothing_was_paid_for_offline_runs_and_what_they_would_have_cost_is_shown(
+    call, stats, served, data_dir
+):
     ledger = Ledger(ledger_database("sqlite"))
     usage = Usage(10, None, None, 20, 80)
     ledger.note(
@@ -137,12 +139,17 @@ def test_nothing_was_paid_for_offline_runs_and_no_cost_is_shown(stats, served, d
     )
     ledger.close()
     _, out, err = stats("--offline")
-    assert ("p:two" in out, "cost" in out, "$" in out) == (True, False, False)
+    assert ("p:two" in out, "would have cost" in out, "$0.5" in out) == (True, True, True)
     assert "nothing is paid" in err
     (row,) = json.loads(stats("--offline", "--json")[1])["rows"]
-    assert row["cost"] is None
+    assert (row["cost"], row["would_have_cost"]) == (None, "0.5")
     _, out, err = stats()
     assert ("cost" in out, "nothing is paid" in err) == (True, False)
+    assert "would have" not in out + stats("--json")[1]
+
+    call("ask", "--offline", "claude-opus-5/high", "What is 17 * 23?")
+    out = stats("--offline", "--only", "threads")[1]
+    assert ("claude" in out, "cost" in out, "$" in out) == (True, False, False)
 
 
 def test_nothing_asked_is_said(stats):

@@ -1,7 +1,15 @@
 """Commands for gateway keys say which file they read: a reader may have meant another."""
 
+import asyncio
+import json
+
 import pytest
 
+from pondero.gateway.config.reader import load
+from pondero.gateway.state.keys import FileKeys, KeyRing
+from pondero.store import load_catalog
+
+GATEWAY = ("--gateway",)
 KEY = """
 [[route]]
 match = "*"
@@ -54,3 +62,72 @@ def test_create_says_how_a_running_gateway_takes_the_key(call):
     first, last = call("keys", "create", "--gateway", "ci")[2].splitlines()
     assert "kill -HUP PID" in first
     assert last.startswith("the key, which is shown only now: pnd_")
+
+
+def test_a_name_that_the_file_or_the_console_has_already_is_rejected(call, file):
+    where = ("--config", str(file))
+    code, out, err = call("keys", "create", "--gateway", "ci", *where)
+    assert (code, out) == (2, "")
+    assert f"there is a key 'ci' already, in {file}" in err
+    assert "pnd_" not in err
+
+    asyncio.run(KeyRing(tuple, FileKeys()).make("web"))
+    code, out, err = call("keys", "create", "--gateway", "web", *where)
+    assert (code, out) == (2, "")
+    assert "created in the console" in err
+    assert call("keys", "create", "--gateway", "another", *where)[0] == 0
+
+
+def test_a_key_for_metrics_alone_is_made_with_two_options(call, file):
+    options = ("--metrics", "--no-models", "--config", str(file))
+    code, lines, _ = call("keys", "create", "--gateway", "prometheus", *options)
+    assert code == 0
+    file.write_text(KEY + lines)
+    key = load(file, load_catalog()).keys[-1]
+    assert (key.metrics, key.models, key.endpoints) == (True, (), ())
+    shown = "key prometheus (metrics): no model; other endpoints: none"
+    assert shown in call("serve", "--check", "--offline", "--config", str(file))[1]
+
+
+RULES = """
+admin = true
+expires = 2020-01-01
+thinking = { cap = "medium" }
+budget = { cost = 50 }
+
+[[key]]
+name = "later"
+hash = "sha256:6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4c"
+metrics = true
+expires = 2099-01-01T12:00:00Z
+models = ["opus"]
+"""
+
+
+def test_the_list_and_the_check_say_what_a_key_may_do_and_that_it_has_expired(call, file):
+    other = file.with_name("g2.toml")
+    other.write_text(KEY + RULES)
+    where = ("--config", str(other))
+    listed = [
+        " ".join(line.split()) for line in call("keys", "list", *GATEWAY, *where)[1].splitlines()
+    ]
+    assert listed == [
+        f"ci {other} expired 2020-01-01, admin",
+        "everything; thinking: at most medium; at most $50.00 per month",
+        f"later {other} active until 2099-01-01 12:00 UTC, metrics",
+        "opus",
+    ]
+    checked = call("serve", "--check", "--offline", *where)[1]
+    assert "key ci (admin, expired 2020-01-01): everything; thinking: at most medium" in checked
+    assert "key later (metrics, active until 2099-01-01 12:00 UTC): opus" in checked
+
+    rows = json.loads(call("keys", "list", *GATEWAY, "--json", *where)[1])["keys"]
+    assert [(row["admin"], row["metrics"], row["expired"]) for row in rows] == [
+        (True, False, True),
+        (False, True, False),
+    ]
+    assert rows[0]["thinking"]["cap"] == "medium"
+    assert rows[0]["budget"]["cost"] == 50
+    assert [row["models"] for row in rows] == [None, ["opus"]]
+    assert {row["from"] for row in rows} == {str(other)}
+    assert "hash" not in rows[0]

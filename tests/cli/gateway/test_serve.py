@@ -260,6 +260,30 @@ def test_check_prints_what_would_be_served_and_ends(call, served, tmp_path, monk
     assert out.startswith(f"{path} is right. On ")
 
 
+@pytest.mark.parametrize(
+    ("budget", "said"),
+    [
+        (
+            "cost = 0.02",
+            "is too small for requests to anthropic:claude-opus-5 that ask for more than",
+        ),
+        ("cost = 0.5", "covers answers of 20,000 tokens on anthropic:claude-opus-5: longer ones"),
+        ("thinking_tokens = 3000", "covers 3,000 thinking tokens: a request that may think more"),
+    ],
+)
+def test_check_says_what_a_small_budget_does_to_requests(call, served, tmp_path, budget, said):
+    path = written(tmp_path, f"{ROUTES}{KEY}budget = {{ {budget} }}\n")
+    out = call("serve", "--config", path, "--check", "--offline")[1]
+
+    assert f"its budget {said}" in out
+
+
+def test_check_lists_keys_also_without_routes(call, served, tmp_path):
+    path = written(tmp_path, KEY.replace('["opus"]', "[]"))
+
+    assert "key ci: no model" in call("serve", "--config", path, "--check", "--offline")[1]
+
+
 def test_budgets_that_a_restart_forgets_are_told(call, served, tmp_path):
     text = ROUTES + KEY + 'budget = { cost = 5, per = "month" }\n'
     for start in (("--check", "--offline"), ("--offline",)):
@@ -342,6 +366,16 @@ def test_a_changed_file_is_read_on_sighup_and_a_wrong_one_changes_nothing(runnin
     told = next(line for line in process.stderr if not line.startswith("{"))  # no access log
     assert told == "configuration reloaded; changed: routes opus, routes sonnet\n"
 
+    alerts = "\n[alerts]\nerror_share = 0.3\n"
+    said_of = {"": "nothing changed yet: ", alerts: "changed: alerts.error_share; "}
+    for more, said in said_of.items():
+        other = ROUTES.replace('"opus"', '"sonnet"') + more
+        written(tmp_path, other.replace("port = 9123", 'port = 9124\nlog = "off"'))
+        process.send_signal(signal.SIGHUP)
+        told = next(line for line in process.stderr if not line.startswith("{"))
+        # The port is from the command line, so the file's is no change.
+        assert told == f"configuration reloaded; {said}server.log needs a restart\n"
+
     written(tmp_path, ROUTES.replace('"opus"', '"opsu"').replace('"high"', '"hihg"'))
     process.send_signal(signal.SIGHUP)
     told = next(line for line in process.stderr if not line.startswith("{"))  # no access log
@@ -390,11 +424,11 @@ BAD = {
     "no_port": (_LIMITED, {"ANTHROPIC_BASE_URL": "http://a.test:port"}, (), None, "invalid"),
     "workers": ("[server]\nworkers = 2\n" + _LIMITED, {}, (), 6, "would count the limit of"),
     "workers_by_option": (_LIMITED, {}, ("--workers", "2"), 4, "would count the limit of"),
-    "state_unset": (_KEYED, {}, (), 3, "state: env:NO_STATE is empty"),
+    "state_unset": (_KEYED, {}, (), 3, "state: env:NO_STATE is not set"),
     "state_of_words": (_KEYED, {"NO_STATE": "memory"}, (), 3, "is not an address"),
     "state_elsewhere": (_KEYED, {"NO_STATE": "http://me:pw@a.test"}, (), 3, "is not an address"),
     "state_without_a_host": (_KEYED, {"NO_STATE": "redis://"}, (), 3, "is not an address"),
-    "ledger_unset": ('[server]\nledger = "env:NO_LEDGER"\n', {}, (), 2, "env:NO_LEDGER is empty"),
+    "ledger_unset": ('[server]\nledger = "env:NO_LEDGER"\n', {}, (), 2, "env:NO_LEDGER is not set"),
     "ledger_elsewhere": (
         '[server]\nledger = "env:NO_LEDGER"\n',
         {"NO_LEDGER": "mysql://me:pw@a.test/b"},
@@ -402,13 +436,13 @@ BAD = {
         2,
         "is not an address that begins with postgresql:// or postgres://",
     ),
-    "deployed_without_variables": (_DEPLOYED, {}, (), 4, "env:PONDERO_STATE is empty"),
+    "deployed_without_variables": (_DEPLOYED, {}, (), 4, "env:PONDERO_STATE is not set"),
     "deployed_without_a_ledger": (
         _DEPLOYED,
         {"PONDERO_STATE": "redis://:pw@redis:6379/0"},
         (),
         5,
-        "env:PONDERO_LEDGER is empty",
+        "env:PONDERO_LEDGER is not set",
     ),
 }
 
@@ -506,6 +540,44 @@ def test_check_names_the_deployment_whose_key_is_missing(call, served, tmp_path,
 
     assert (code, served) == (1, [])
     assert "deployment north: openai, weight 1" in out
-    assert "deployment north: env:KEY_NORTH is empty" in err
+    assert f"{tmp_path / 'gate.toml'}:4: deployment north: env:KEY_NORTH is not set" in err
     assert "KEY_SOUTH" not in err
     assert "the-key-of-south" not in out + err
+
+
+def test_check_says_where_a_variable_that_is_missing_is_named(call, served, tmp_path, monkeypatch):
+    own = '[provider.anthropic]\nkey = "env:NOPE"\n'
+    path = written(tmp_path, own + _LIMITED)
+    code, out, err = call("serve", "--config", path, "--check")
+
+    assert code == 1
+    assert f"{path} is right, but cannot serve anything yet" in out
+    assert f"{path}:2: env:NOPE is not set; set that variable" in " ".join(err.split())
+    monkeypatch.setenv("NOPE", "")
+    assert f"{path}:2: env:NOPE is empty" in call("serve", "--config", path, "--check")[2]
+    assert f"{path}:2: env:NOPE is empty" in call("serve", "--config", path)[2]
+
+
+@pytest.mark.parametrize("start", [("--check",), ()])
+def test_a_model_that_the_catalog_does_not_have_is_told_with_what_follows(
+    call, served, tmp_path, start
+):
+    text = _LIMITED.replace("limit = { requests = 3 }", 'thinking = { cap = "high" }')
+    told = {
+        "claude-opus-five": "it is asked like claude-opus-5-5, and its cost is unknown",
+        "clod-opus-5": "under the level rules of route opus every request to it gets 403",
+    }
+    for model, effect in told.items():
+        path = written(tmp_path, text.replace("claude-opus-5", model))
+        code, _, err = call("serve", "--config", path, "--offline", *start)
+        assert code == 0
+        said = " ".join(err.split())
+        name = f"{path}:3: 'anthropic:{model}' is not in the catalog"
+        assert f"{name}; did you mean 'anthropic:claude-opus-5'? {effect}" in said
+    path = written(tmp_path, text)
+    assert call("serve", "--config", path, "--offline", *start)[2] == ""
+
+
+def test_an_unknown_model_is_not_told_of_a_server_of_ones_own(call, served, tmp_path):
+    path = written(tmp_path, _LIMITED.replace("anthropic:claude-opus-5", "ollama:mine"))
+    assert call("serve", "--config", path, "--check", "--offline")[2] == ""

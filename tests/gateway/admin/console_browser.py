@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from msgspec.structs import replace
 from playwright.sync_api import Browser, Page, expect
 from tests.gateway.crowd import crowd
 
@@ -51,13 +52,13 @@ def gateway(
     transport: AsyncTransport | None = None,
 ) -> Iterator[str]:
     """Serve the emulator with so many requests in the ledger, and yield the address."""
+    emulator = transport or Emulator(any_model=True)
     database = SqliteDatabase(folder / "gateway.db")
     ledger = Ledger(database, folder / "aside")
     for receipt in (*crowd(count, until=time()), *receipts):
-        ledger.note(receipt)
+        ledger.note(replace(receipt, offline=receipt.offline or not emulator.needs_key))
     ledger.close()
     config = GatewayConfig(ServerConfig(port=port), ROUTES, keys=keys, groups=groups)
-    emulator = transport or Emulator(any_model=True)
     with run_gateway_in_thread(config, transport=emulator, ledger=database) as where:
         yield where
     database.close()

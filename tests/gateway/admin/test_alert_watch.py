@@ -111,10 +111,12 @@ def test_a_budget_is_an_alert_at_its_share_and_when_it_is_used_up(holder, name):
         assert await watched.look() == [("budget_nearly_used", "raised", name)]
         assert await watched.look() == []
         await watched.use(holder, int(0.2 * most), "3")
-        assert await watched.look() == [("budget_used_up", "raised", name)]
+        assert await watched.look() == [("budget_without_room", "raised", name)]
         watched.release(holder, 0, "3")
         watched.release(holder, 0, "2")
-        assert await watched.look() == [("budget_used_up", "over", name)]  # 79 % is still nearly
+        assert await watched.look() == [
+            ("budget_without_room", "over", name)
+        ]  # 79 % is still nearly
         watched.release(holder)
         assert await watched.look() == [("budget_nearly_used", "over", name)]
 
@@ -140,12 +142,12 @@ def test_a_budget_that_refuses_a_request_is_used_up_though_a_rest_is_left():
         await fill(watched.gateway)
         kinds = {each[0] for each in await watched.look()}
         (spent,) = (
-            each for each in await find_spent(watched.gateway) if each.kind == "budget_used_up"
+            each for each in await find_spent(watched.gateway) if each.kind == "budget_without_room"
         )
         assert not spent.text.startswith("100%")
         assert " per day is used; the " in spent.text
         assert spent.text.endswith(" left was too little for a request")
-        assert "budget_used_up" in kinds
+        assert "budget_without_room" in kinds
 
     asyncio.run(check())
 
@@ -164,8 +166,8 @@ def test_a_budget_that_refused_a_request_is_used_up_after_a_restart_too(tmp_path
         return alerts, sent
 
     before = asyncio.run(serve(SMALL, fills=True))
-    assert [each.kind for each in before[0]] == ["budget_used_up"]
-    assert "budget_used_up" in before[1]
+    assert [each.kind for each in before[0]] == ["budget_without_room"]
+    assert "budget_without_room" in before[1]
     assert asyncio.run(serve(SMALL, fills=False)) == before
 
     more = replace(CONFIG, keys=(replace(KEY, budget=replace(DAY, tokens=50_000)),))
@@ -183,7 +185,7 @@ def test_the_console_knows_the_budgets_that_refused_requests_of_other_processes(
 
         other.ledger = SqliteDatabase(tmp_path / "gateway.db")
         found = await find_alerts(other)
-        assert [(each.kind, each.key) for each in found] == [("budget_used_up", "ci")]
+        assert [(each.kind, each.key) for each in found] == [("budget_without_room", "ci")]
         other.ledger.close()
 
     asyncio.run(check())

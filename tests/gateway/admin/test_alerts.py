@@ -93,7 +93,8 @@ def test_a_paused_model_is_an_alert_until_it_answers():
 
 def test_a_model_of_which_many_requests_fail_is_an_alert(tmp_path):
     gateway = make_gateway()
-    gateway.ledger = make_ledger(tmp_path / "gateway.db", 1_000, until=gateway.now())
+    path = tmp_path / "gateway.db"
+    gateway.ledger = make_ledger(path, 1_000, until=gateway.now(), offline=True)
     ended = "UPDATE pondero_receipts SET ended = ? WHERE model = ?"
     gateway.ledger.write(ended, [("done", "model-0")])
     assert alerts(gateway) == []

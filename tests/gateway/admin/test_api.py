@@ -187,6 +187,27 @@ def test_a_made_key_has_the_rules_it_was_made_with():
     assert key["made_here"]
 
 
+def test_an_empty_list_of_models_allows_no_model_and_null_allows_all():
+    gate = gate_of(keys=KEYS)
+    admin = {"authorization": f"Bearer {ADMIN}"}
+    rules = {"name": "prometheus", "models": [], "endpoints": [], "metrics": True}
+    made = json.loads(said(gate, "POST", "/admin/keys", rules, **admin).body)["key"]
+    listed = json.loads(said(gate, "GET", "/admin/keys", **admin).body)["keys"]
+    assert [key["models"] for key in listed] == [None, None, []]
+
+    assert asked(gate, made) == 403
+    assert json.loads(said(gate, "GET", "/v1/models", x_api_key=made).body)["data"] == []
+    body = {"model": "opus", "input": "hello"}
+    assert said(gate, "POST", "/v1/embeddings", body, x_api_key=made).status == 403
+    count = {"model": "opus", "messages": [{"role": "user", "content": "hello"}]}
+    assert said(gate, "POST", "/v1/messages/count_tokens", count, x_api_key=made).status == 403
+
+    said(gate, "PATCH", "/admin/keys/prometheus", {"models": None}, **admin)
+    assert asked(gate, made) == 200
+    said(gate, "PATCH", "/admin/keys/prometheus", {"models": []}, **admin)
+    assert asked(gate, made) == 403
+
+
 def test_a_key_has_no_room_when_what_is_left_covers_no_answer():
     gate = gate_of()
     budget = {"tokens": 2_500, "per": "day"}

@@ -277,6 +277,13 @@ def test_a_reload_says_what_changed_and_hides_what_is_secret():
     assert KEYS[1].hash not in text
 
 
+def test_a_reload_says_which_settings_need_a_restart():
+    entry = reloaded(CONFIG, replace(CONFIG, waiting=("server.port", "server.log")))
+
+    assert (entry.outcome, entry.before, entry.after) == ("done", None, None)
+    assert entry.reason == "server.port, server.log need a restart"
+
+
 def test_a_reload_that_is_not_taken_says_why():
     entry = reloaded(CONFIG, CONFIG, "gateway.toml:3: unknown setting 'prot'")
 

@@ -37,7 +37,8 @@ def test_a_request_appears_while_the_page_is_open(browser, tmp_path):
         expect(row).to_contain_text("claude-opus-5")
         expect(row.locator(".level")).to_contain_text("max")
         expect(row.locator(".level b")).to_have_text("medium")
-        expect(row.locator(".tag")).to_have_text("cap")
+        expect(row.locator(".level .tag")).to_have_text("cap")
+        expect(row.locator(".model .tag")).to_have_text("emulator")
         expect(page.get_by_text("No requests yet.")).to_be_hidden()
 
 
@@ -76,7 +77,9 @@ def test_the_sums_and_the_chart_are_those_of_the_ledger(browser, tmp_path):
         models = page.locator("#models tbody tr")
         expect(models).to_have_count(len({each.model for each in every}))
         capped = sum(each.why == "cap" for each in every)
-        expect(sums.locator("dd").last).to_have_text(f"{capped}")
+        expect(sums.locator("dd").last).to_have_text(
+            f"{capped}changed a level, or rejected a request"
+        )
 
         page.locator("#plot").focus()
         page.keyboard.press("End")

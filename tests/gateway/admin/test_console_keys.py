@@ -152,3 +152,22 @@ def test_a_key_that_someone_else_removed_leaves_the_page(browser, tmp_path):
             page.locator("[data-key=two]").get_by_role("button", name="Block").click()
             expect(page.locator("[data-key=two]")).to_have_count(0)
             expect(page.locator("#trouble")).to_contain_text("unknown key 'two'")
+
+
+def test_a_key_can_be_made_for_no_model_and_opened_again_for_all(browser, tmp_path):
+    with gateway(tmp_path) as where, shown(browser, where, "keys") as page:
+        field(page, "name").fill("prometheus")
+        field(page, "models").fill("opus")
+        field(page, "no_models").check()
+        expect(field(page, "models")).to_be_disabled()
+        page.get_by_role("button", name="Create key").click()
+        page.locator("#made").get_by_role("button", name="Done").click()
+        expect(page.locator("[data-key=prometheus]")).to_contain_text("models none")
+        assert find_key(where, "prometheus")["models"] == []
+
+        page.get_by_role("button", name="Edit").click()
+        expect(field(page, "no_models")).to_be_checked()
+        field(page, "no_models").uncheck()
+        save(page)
+        expect(page.locator("[data-key=prometheus]")).to_contain_text("models all")
+        assert find_key(where, "prometheus")["models"] is None

@@ -107,7 +107,7 @@ def test_pages_lead_through_all_requests_and_back(browser, tmp_path):
 
 
 def test_a_hundred_thousand_requests_never_come_to_the_browser_at_once(browser, tmp_path):
-    make_ledger(tmp_path / "gateway.db", 100_000, until=time()).close()
+    make_ledger(tmp_path / "gateway.db", 100_000, until=time(), offline=True).close()
     with gateway(tmp_path) as where, shown(browser, where) as page:
         expect(rows(page)).to_have_count(50)
         sizes: list[int] = []
@@ -821,3 +821,65 @@ def test_without_a_ledger_the_page_has_no_empty_boxes(browser):
         expect(page.locator("#no-ledger")).to_contain_text("The ledger is disabled")
         for place in ("#sums", "#plot", "#models", "#rules", ".spans"):
             expect(page.locator(place)).to_be_hidden()
+
+
+class Services(Emulator):
+    """An emulator that the gateway takes for the services themselves."""
+
+    needs_key = True
+
+
+def test_a_real_gateway_leaves_the_emulators_answers_out_until_they_are_asked_for(
+    browser, tmp_path
+):
+    every = [replace(each, offline=at % 3 == 0) for at, each in enumerate(crowd(30, until=time()))]
+    with (
+        gateway(tmp_path, receipts=every, transport=Services(any_model=True)) as where,
+        shown(browser, where) as page,
+    ):
+        listed, total = rows(page), page.locator("#sums dd").first
+        expect(listed).to_have_count(20)
+        expect(total).to_contain_text("20")
+        expect(listed.get_by_text("emulator")).to_have_count(0)
+
+        page.locator("#filters [name=answers]").select_option(label="of the emulator")
+        expect(listed).to_have_count(10)
+        expect(total).to_contain_text("10")
+        expect(listed.get_by_text("emulator")).to_have_count(10)
+        expect(page.locator("#sums")).to_contain_text("nothing was paid")
+        listed.first.click()
+        expect(page.locator("#detail-body")).to_contain_text("nothing was paid")
+        expect(page.locator("#detail-body .outcome")).to_contain_text("emulator")
+        page.keyboard.press("Escape")
+        page.wait_for_url(lambda url: "request=" not in url)
+
+        page.reload()
+        expect(listed).to_have_count(10)
+        page.locator("#filters [name=answers]").select_option(label="all")
+        expect(listed).to_have_count(30)
+
+
+def test_a_real_gateway_that_has_only_emulated_answers_says_so(browser, tmp_path):
+    every = [replace(each, offline=True) for each in crowd(5, until=time())]
+    with (
+        gateway(tmp_path, receipts=every, transport=Services(any_model=True)) as where,
+        shown(browser, where) as page,
+    ):
+        expect(page.locator("#empty")).to_contain_text("only requests that the emulator answered")
+        page.get_by_role("button", name="Show them").click()
+        expect(page.locator("#rows tr")).to_have_count(5)
+
+
+def test_thinking_without_a_level_has_a_colour_of_its_own_in_the_legend(browser, tmp_path):
+    (each,) = crowd(1, until=time())
+    each = replace(each, sent="nothing", usage=Usage(10, output=20, thinking=80))
+    with gateway(tmp_path, receipts=[each]) as where, shown(browser, where) as page:
+        expect(page.locator("#plot .fill-unset")).to_have_count(1)
+        expect(page.locator("#ramp")).to_contain_text("not set")
+        colours = page.evaluate(
+            "() => [...document.querySelectorAll('#ramp i, .side.cost')].map((each) =>"
+            " getComputedStyle(each, each.matches('.side') ? '::before' : null).backgroundColor)"
+        )
+        assert len(set(colours)) == len(colours) == 9
+        page.locator("#plot .fill-unset").hover()
+        expect(page.locator("#readout")).to_contain_text("not set 80")

@@ -1,5 +1,6 @@
 """gateway.toml: what it says, and every mistake in it with its file, line and cure."""
 
+import json
 import re
 from pathlib import Path
 
@@ -324,6 +325,50 @@ def test_the_file_is_read_again_and_where_it_listens_stays(read, tmp_path):
         reload_config(here, load_catalog())
 
 
+def test_a_reload_names_the_settings_that_need_a_restart_and_takes_the_others(read, tmp_path):
+    path = tmp_path / "gateway.toml"
+    alerts = '[alerts]\nwebhook = "https://a.test/hook"\nerror_share = 0.2\n'
+    running = read("[server]\nport = 1\nworkers = 2\n" + alerts)
+    running = msgspec.structs.replace(running, overridden=frozenset({"workers"}))
+    assert running.waiting == ()
+    changed = '[server]\nport = 2\nlog = "off"\nworkers = 3\naccept_plain_envelopes = "never"\n'
+    path.write_text(changed + alerts.replace("a.test", "b.test").replace("0.2", "0.3"))
+
+    again = reload_config(running, load_catalog())
+    assert again.waiting == ("server.port", "server.log", "alerts.webhook")
+    assert (again.server.port, again.server.log, again.server.workers) == (1, "stderr", 2)
+    assert again.alerts.webhook == "https://a.test/hook"
+    assert (again.server.accept_plain_envelopes, again.alerts.error_share) == ("never", 0.3)
+    assert reload_config(again, load_catalog()).waiting == again.waiting
+
+    path.write_text("[server]\nport = 1\n" + alerts)
+    assert reload_config(again, load_catalog()).waiting == ()
+
+
+def test_every_setting_of_the_server_holds_after_a_reload_or_is_named(read, tmp_path):
+    running = read("[server]\n")
+    others = {
+        "host": "localhost",
+        "port": 9,
+        "state": "redis://a",
+        "ledger": "off",
+        "workers": 2,
+        "max_body": 9,
+        "max_upload": 9,
+        "answer_cache_seconds": 9,
+        "answer_cache_bytes": 9,
+        "drain_seconds": 9,
+        "on_state_loss": "refuse",
+        "log": "off",
+        "accept_plain_envelopes": "never",
+    }
+    assert {*others, "envelope_secret"} == {*ServerConfig.__struct_fields__}
+    for name, value in others.items():
+        (tmp_path / "gateway.toml").write_text(f"[server]\n{name} = {json.dumps(value)}\n")
+        again = reload_config(running, load_catalog())
+        assert (getattr(again.server, name) == value) != (again.waiting == (f"server.{name}",))
+
+
 def test_without_a_file_the_environment_is_read_again(monkeypatch, tmp_path):
     monkeypatch.setenv("PONDERO_CONFIG_DIR", str(tmp_path))
     config = load_config(None, load_catalog())
@@ -361,3 +406,11 @@ def test_a_reload_that_would_remove_every_key_is_rejected(tmp_path):
         file.write_text(rest)
         with pytest.raises(BadConfig, match=r"no .*key.* any more.*restart"):
             reload_config(running, load_catalog(), offline=True)
+
+
+def test_a_budget_is_per_month_and_a_limit_per_minute_unless_the_file_says_otherwise(read):
+    route = '[[route]]\nmatch = "opus"\nto = "anthropic:claude-opus-5"\n'
+    (found,) = read(f"{route}budget = {{ cost = 50 }}\nlimit = {{ requests = 3 }}\n").routes
+    assert found.budget is not None
+    assert found.limit is not None
+    assert (found.budget.per, found.limit.per) == ("month", "minute")

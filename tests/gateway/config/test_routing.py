@@ -126,6 +126,7 @@ def test_a_key_may_ask_only_for_its_models():
     assert allows(key, ALL.resolve("claude-haiku-4-5"))
     assert not allows(key, ALL.resolve("gpt-5.5"))
     assert allows(GatewayKey("all", ""), ALL.resolve("gpt-5.5"))
+    assert not allows(GatewayKey("none", "", models=()), ALL.resolve("opus"))
 
 
 INVENTED = {
@@ -180,3 +181,12 @@ def test_a_short_name_is_routed_and_allowed_as_the_model_it_means():
     found = everything.resolve("opus")
     assert allows(GatewayKey(name="k", hash="", models=("claude-*",)), found)
     assert not allows(GatewayKey(name="k", hash="", models=("gpt-*",)), found)
+
+
+@pytest.mark.parametrize("requested", ["opus/mx", "opus@mx"])
+def test_a_misspelt_level_after_a_served_name_is_named_with_all_levels(requested):
+    with pytest.raises(UnknownModel) as error:
+        routing(OPUS).resolve(requested)
+    said = f"unknown model {requested!r}: 'opus' is served, but unknown level 'mx'; did you mean"
+    assert said in str(error.value)
+    assert all(level in str(error.value) for level in LEVELS)

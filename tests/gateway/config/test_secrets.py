@@ -38,7 +38,7 @@ def test_a_key_of_the_keyring_is_read_again_after_a_new_configuration(monkeypatc
 
 def test_a_reference_to_nothing_says_what_helps(monkeypatch, tmp_path):
     monkeypatch.delenv("MY_KEY", raising=False)
-    with pytest.raises(MissingKey, match="env:MY_KEY is empty; set that variable"):
+    with pytest.raises(MissingKey, match="env:MY_KEY is not set; set that variable"):
         secrets.find_provider_key(config("env:MY_KEY"), GOOGLE)
     with pytest.raises(MissingKey, match=r"could not read .*: No such file"):
         secrets.find_provider_key(config(f"file:{tmp_path}/no"), GOOGLE)

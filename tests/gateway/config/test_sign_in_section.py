@@ -82,7 +82,7 @@ def test_a_mistake_has_its_line_and_its_cure(read, changed, said):
 def test_a_secret_that_is_not_there_is_found_before_the_start(read, monkeypatch):
     monkeypatch.delenv("OIDC_SECRET", raising=False)
     config = read(client_secret='"env:OIDC_SECRET"')
-    with pytest.raises(BadConfig, match=":9: client_secret: env:OIDC_SECRET is empty"):
+    with pytest.raises(BadConfig, match=":9: client_secret: env:OIDC_SECRET is not set"):
         check_start(config, Routing(config, load_catalog()), offline=True)
     monkeypatch.setenv("OIDC_SECRET", "a-secret-0123456789")
     check_start(config, Routing(config, load_catalog()), offline=True)

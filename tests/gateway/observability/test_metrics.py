@@ -135,7 +135,7 @@ def test_a_breaker_that_opens_and_closes_is_seen():
 
 def test_the_page_needs_a_key_where_there_are_keys():
     key = "pnd_" + "0" * 40
-    keys = (GatewayKey(name="prometheus", hash=hash_key(key), metrics=True),)
+    keys = (GatewayKey("prometheus", hash_key(key), metrics=True, models=(), endpoints=()),)
     config = GatewayConfig(ServerConfig(), keys=keys)
     app = App(GatewayContext(config, Emulator()), Observers(metrics=Metrics()))
 

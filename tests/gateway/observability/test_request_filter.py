@@ -47,6 +47,7 @@ receipt = st.builds(
     purpose=st.sampled_from((None, "title", "main")),
     route=optional,
     group=optional,
+    offline=st.booleans(),
     usage=st.just(Usage()),
 )
 search = st.lists(st.sampled_from((*NAMES, "c", "M", "%", "_", "!", "cap", "level")), max_size=2)
@@ -63,6 +64,7 @@ wanted = st.builds(
     search=st.none() | search.map(" ".join),
     since=st.sampled_from((None, 200.0)),
     until=st.sampled_from((None, 200.5)),
+    offline=st.sampled_from((None, True, False)),
 )
 
 
@@ -105,10 +107,25 @@ class Unclosed:
 
 def test_an_address_names_a_filter():
     found = parse_filter(
-        {"key": " ci ", "status": "429", "level": "high", "since": "1970-01-02T00:00:00Z", "x": "y"}
+        {
+            "key": " ci ",
+            "status": "429",
+            "level": "high",
+            "since": "1970-01-02T00:00:00Z",
+            "x": "y",
+        },
+        offline=False,
     )
 
-    assert found == RequestFilter(key="ci", status=429, level="high", since=86_400.0)
+    named = RequestFilter(key="ci", status=429, level="high", since=86_400.0, offline=False)
+    assert found == named
+
+
+@pytest.mark.parametrize("offline", [True, False])
+def test_the_answers_that_a_gateway_gives_are_shown_unless_others_are_asked_for(offline):
+    asked = {"": offline, "real": False, "emulator": True, "all": None}
+    found = {text: parse_filter({"answers": text}, offline=offline).offline for text in asked}
+    assert found == asked
 
 
 @pytest.mark.parametrize(
@@ -118,6 +135,7 @@ def test_an_address_names_a_filter():
         ("status", "-1"),
         ("end", "soon"),
         ("level", "hihg"),
+        ("answers", "some"),
         ("since", "yesterday"),
         ("until", "nan"),
         ("until", "1e300"),
@@ -125,4 +143,4 @@ def test_an_address_names_a_filter():
 )
 def test_a_wrong_filter_is_rejected_with_its_name(name, value):
     with pytest.raises(BadParameter, match=name):
-        parse_filter({name: value})
+        parse_filter({name: value}, offline=False)

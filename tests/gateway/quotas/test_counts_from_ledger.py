@@ -251,5 +251,5 @@ def test_a_spent_budget_is_spent_after_the_process_ended_in_any_way(tmp_path, nu
         process.wait(timeout=60)
     with running(tmp_path) as (client, _):
         alerts = client.get("/admin/alerts").json()["alerts"]
-        assert "budget_used_up" in {each["kind"] for each in alerts}
+        assert "budget_without_room" in {each["kind"] for each in alerts}
         assert ask(client) == 429

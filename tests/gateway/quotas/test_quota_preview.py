@@ -38,15 +38,15 @@ def test_quotas_are_said_in_words():
 @pytest.mark.parametrize(
     ("budget", "models", "lowered"),
     [
-        (None, (), []),
-        (SpendBudget(cost=0.5), (), [("anthropic:claude-opus-5", 20_000)]),
+        (None, None, []),
+        (SpendBudget(cost=0.5), None, [("anthropic:claude-opus-5", 20_000)]),
         (SpendBudget(cost=0.5), ("flash",), []),
         (
             SpendBudget(tokens=1000, per="day"),
             ("flash",),
             [("google:gemini-3-flash-preview", 1000)],
         ),
-        (SpendBudget(cost=50), (), []),
+        (SpendBudget(cost=50), None, []),
     ],
 )
 def test_the_models_are_named_whose_answers_a_budget_shortens(budget, models, lowered):

@@ -57,6 +57,12 @@ def test_a_budget_turns_where_the_calendar_does(now):
         )
 
 
+@given(st.integers(START, START + 10**6))
+def test_the_wait_of_a_limit_per_minute_is_a_fiftieth_longer_at_most(now):
+    window = find_window(limit(1), now)
+    assert 60_000 <= window.ends(window.slot) - now <= 61_200
+
+
 every_quota = [limit(10**9, per) for per in LENGTHS] + [
     budget(10**9, per) for per in ("hour", "day", "week", "month")
 ]

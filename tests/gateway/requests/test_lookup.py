@@ -73,7 +73,7 @@ def test_rules_that_another_replica_changed_hold_for_the_next_request(redis):
         assert (await one.ask(guest)).status == 200
         await other.gate.keys.change("guest", {"models": ["nothing"]})
         assert (await one.ask(guest)).status == 403
-        await other.gate.keys.change("guest", {"models": [], "budget": {"tokens": 1}})
+        await other.gate.keys.change("guest", {"models": None, "budget": {"tokens": 1}})
         assert (await one.ask(guest)).status == 429
         assert one.served == 1
         assert [each.status for each in one.receipts] == [200, 403, 429]

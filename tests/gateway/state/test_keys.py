@@ -7,6 +7,7 @@ import sqlite3
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,7 @@ from pondero.gateway.state.keys import (
     KeyStore,
     KeysUnreadable,
     LocalKeys,
+    dump_key,
     find_revision,
     load_key,
 )
@@ -84,6 +86,21 @@ def test_a_key_stored_with_the_old_name_of_a_budget_is_read():
 def test_a_key_stored_without_a_maximum_of_its_cost_is_read():
     stored = '{"name":"ci","hash":"sha256:0","budget":{"cost":1e300,"per":"day"}}'
     assert load_key(stored).budget == SpendBudget(cost=1e9, per="day")
+
+
+def test_a_key_that_was_stored_with_no_list_of_models_may_use_all_of_them():
+    stored = '{"name":"ci","hash":"sha256:0","models":[]}'
+    assert load_key(stored).models is None
+    assert load_key('{"name":"ci","hash":"sha256:0"}').models is None
+
+
+@pytest.mark.parametrize("models", [None, (), ("opus", "claude-*")])
+def test_a_stored_key_keeps_its_models_and_an_earlier_version_allows_no_more(models):
+    stored = dump_key(GatewayKey("ci", "sha256:0", models=models))
+    assert load_key(stored).models == models
+    listed = json.loads(stored)["models"]  # empty means all to an earlier version
+    assert (not listed) == (models is None)
+    assert not any(fnmatchcase("opus", each) for each in listed) or models
 
 
 def test_what_one_process_changes_holds_in_the_others(tmp_path):

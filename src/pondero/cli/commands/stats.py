@@ -37,12 +37,17 @@ _THREADS = "threads"
 _NO_GROUP = "no group"
 _LEAST = ("share", "seconds", "in")
 """Columns that a narrow screen does without, the first of them first."""
+_IMAGINED = "would have cost"
 _LAST = "turns"
 """The column that goes only where not even names in two lines make room."""
 
 
 class StatsRow(Struct, frozen=True):
-    """One line: the usage of a model, a level, both, a key or a group; None is unknown."""
+    """One line: the usage of a model, a level, both, a key or a group; None is unknown.
+
+    ``would_have_cost``: what services would have charged for offline answers, if a gateway recorded
+    them; None for other lines.
+    """
 
     model: str | None
     level: str | None
@@ -58,6 +63,7 @@ class StatsRow(Struct, frozen=True):
     timed: int
     key: str | None = None
     group: str | None = None
+    would_have_cost: str | None = None
 
     @property
     def name(self) -> str:
@@ -68,7 +74,7 @@ class StatsRow(Struct, frozen=True):
     def to_json(self) -> dict[str, Any]:
         """Return it as plain JSON values; the keys are a stable contract."""
         made: dict[str, Any] = msgspec.to_builtins(self)
-        for name in ("key", "group"):
+        for name in ("key", "group", "would_have_cost"):
             if made[name] is None:
                 del made[name]
         return made
@@ -133,15 +139,15 @@ def stats(
     """Show thinking and answer tokens, cost and time.
 
     There is one line per model and level, for local threads and gateway requests together. All
-    figures are sums. Offline runs are counted only with --offline, and without their cost: nothing
-    is paid for them.
+    figures are sums. Offline runs are counted only with --offline. Nothing is paid for them; if a
+    gateway answered, the column 'would have cost' has what real services would have charged.
     """
     check_free(svg, force=force)
     check_writable(svg)
     spent = _load_usage(days, only, file)
     rows = load_rows((each for each in spent if each.offline == offline), by=by)
     if offline:  # a gateway has list prices for them, threads have none
-        rows = [replace(row, cost=None, priced=0) for row in rows]
+        rows = [replace(row, cost=None, priced=0, would_have_cost=row.cost) for row in rows]
     left_out = 0 if offline else sum(each.replies for each in spent if each.offline)
     if svg is not None:
         write_atomic(svg, chart(rows, _title(days)))
@@ -219,6 +225,8 @@ def print_rows(rows: Iterable[StatsRow], *, paid: bool = True) -> None:
     columns = _columns(list(rows))
     if not paid:
         del columns["cost"]
+    if not any(columns[_IMAGINED]):
+        del columns[_IMAGINED]
     fitting = dict(columns)
     left_out = _fit_columns(fitting, screen.width)
     if narrow() is not None and _width(fitting) > screen.width:
@@ -269,6 +277,10 @@ def _columns(rows: Sequence[StatsRow]) -> dict[str, list[str]]:
         "answer": [_count(row.output) for row in rows],
         "share": [_share(row) for row in rows],
         "cost": [_format_cost(row) for row in rows],
+        _IMAGINED: [
+            "" if row.would_have_cost is None else format_dollars(row.would_have_cost)
+            for row in rows
+        ],
         "seconds": seconds,
     }
 

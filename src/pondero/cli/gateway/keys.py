@@ -13,10 +13,11 @@ from ...errors import PonderoError, UnknownProvider, UsageError
 from ...store import forget_key, list_saved_keys, save_key
 from ..command import CommandGroup, config_option, examples, json_option, print_json, warn
 from ..commands.completion import provider as provider_names
-from ..output.echo import echo, narrow
+from ..output.echo import echo, fit_text, narrow
+from .key_text import describe_access, describe_state, has_expired, list_rights
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterator
 
     from ...gateway import GatewayConfig, GatewayKey, KeyEdit, KeyRing
 
@@ -103,28 +104,39 @@ def list_(*, every: bool, as_json: bool, gateway: bool, file: str | None) -> Non
 
 
 async def _list_gateway(known: "KeyRing", config: "GatewayConfig", *, as_json: bool) -> None:
-    rows = [
-        {
-            "name": key.name,
-            "from": "gateway.toml" if known.is_configured(key.name) else "run time",
-            "blocked": key.blocked,
-            "models": list(key.models),
-            "group": key.group,
-            "expires": None if key.expires is None else key.expires.isoformat(),
-        }
+    every = [
+        (key, str(config.path) if known.is_configured(key.name) else "run time")
         for key in await known.all()
     ]
     if as_json:
-        print_json({"keys": rows})
+        print_json({"keys": [_dump_gateway_key(key, place) for key, place in every]})
         return
-    for row in rows:
-        state = "blocked" if row["blocked"] else "active"
-        ends = f"  until {row['expires']}" if row["expires"] else ""
-        member = f"  in {row['group']}" if row["group"] else ""
-        echo(f"{row['name']:<20}{row['from']:<16}{state}{member}{ends}")
-    if not rows:
+    width = max((len(place) for _, place in every), default=0)
+    for key, place in every:
+        marks = [
+            describe_state(key),
+            *list_rights(key),
+            *([f"in {key.group}"] if key.group else []),
+        ]
+        if narrow() is None:
+            echo(f"{key.name:<20}{place:<{width}}  {', '.join(marks)}")
+        else:
+            echo(f"{key.name}  {', '.join(marks)}")
+            echo(fit_text(place, indent=2))
+        echo(fit_text(describe_access(key), indent=2))
+    if not every:
         cure = "'pondero keys create --gateway NAME' creates one"
         echo(f"no keys {_describe_places(config)}; {cure}", err=True)
+
+
+def _dump_gateway_key(key: "GatewayKey", place: str) -> dict[str, object]:
+    """Return a key without its hash; ``models`` is null if it may ask all of them."""
+    from msgspec import to_builtins
+
+    settings: dict[str, object] = to_builtins(key)
+    del settings["hash"]
+    settings["expires"] = None if key.expires is None else key.expires.isoformat()
+    return {**settings, "from": place, "expired": has_expired(key)}
 
 
 def _describe_places(config: "GatewayConfig") -> str:
@@ -240,15 +252,25 @@ def remove(*, provider: str, gateway: bool, file: str | None) -> int:
     epilog=examples(
         "pondero keys create --gateway ci                     shows both",
         "pondero keys create --gateway ci >> gateway.toml     shows only the key",
+        "pondero keys create --gateway prometheus --metrics --no-models",
     )
 )
 @click.option("--gateway", is_flag=True, required=True, help="A key for clients of the gateway.")
 @click.option("--admin", is_flag=True, help="Allow it to use the console and the admin API.")
-@click.option("--metrics", is_flag=True, help="Allow it to read /metrics.")
+@click.option("--metrics", is_flag=True, help="Allow it to read /metrics, besides the models.")
+@click.option("--no-models", is_flag=True, help="Allow it no model and no other endpoint.")
 @click.option("--expires", metavar="DATE", help="When it ends: 2027-01-31, or 2027-01-31T12:00Z.")
 @click.option("--group", metavar="NAME", help="The [[group]] whose budget it shares.")
 @click.argument("name", default="me")
-@config_option
+@click.option(
+    "--config",
+    "file",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="The gateway.toml for which the key is: a name that it has already is rejected, and its "
+    "audit log gets an entry. The command does not write to it. Default: gateway.toml in pondero's "
+    "config folder.",
+)
 def create(
     *,
     name: str,
@@ -256,6 +278,7 @@ def create(
     gateway: bool,  # noqa: ARG001 - there are no other keys to create
     admin: bool,
     metrics: bool,
+    no_models: bool,
     expires: str | None,
     group: str | None,
 ) -> None:
@@ -265,39 +288,89 @@ def create(
     only the key's hash. A budget, a limit, models and levels of the key are further lines below
     them, such as 'budget = { cost = 50, per = "month" }'.
     """
-    from msgspec import json
-
-    from ...gateway import GatewayKey, find_name_problem, hash_key, make_key, parse_expiry
+    from ...gateway import (
+        GatewayKey,
+        find_name_problem,
+        hash_key,
+        make_key,
+        parse_expiry,
+        record_command,
+    )
 
     if (problem := find_name_problem(name)) is not None:
         raise UsageError(problem)
     if group is not None and (problem := find_name_problem(group, "group")) is not None:
         raise UsageError(problem)
     ends = _format_expiry(expires) if expires is not None else ""
+    config = _load_for_new_key(file)
+    if config is not None:
+        _check_new_name(config, name)
     key = make_key()
+    made = GatewayKey(
+        name,
+        hash_key(key),
+        models=() if no_models else None,
+        endpoints=() if no_models else None,
+        admin=admin,
+        metrics=metrics,
+        expires=parse_expiry(expires) if expires is not None else None,
+        group=group,
+    )
     echo(_READ_AGAIN, err=True)
     echo(f"the key, which is shown only now: {key}", err=True)
-    quoted = json.encode(name).decode()  # TOML quotes as JSON does
-    rights = "\nadmin = true" if admin else ""
-    rights += "\nmetrics = true" if metrics else ""
-    rights += f"\nexpires = {ends}" if ends else ""
-    rights += f"\ngroup = {json.encode(group).decode()}" if group is not None else ""
-    echo(f'\n[[key]]\nname = {quoted}\nhash = "{hash_key(key)}"{rights}', exact=True)
-    end = parse_expiry(expires) if expires is not None else None
-    made = GatewayKey(name, hash_key(key), admin=admin, metrics=metrics, expires=end, group=group)
-    _record_created(file, made)
+    echo("\n" + "\n".join(_list_lines(made, ends)), exact=True)
+    if config is not None:  # the key works as soon as gateway.toml has its lines
+        record_command(config, "key.create", name, after=made)
 
 
-def _record_created(file: str | None, key: "GatewayKey") -> None:
-    """Record that a key was made; it works as soon as gateway.toml has its lines."""
-    from ...gateway import load_config, record_command
+def _list_lines(key: "GatewayKey", ends: str) -> "Iterator[str]":
+    """Yield the lines of a key for gateway.toml."""
+    from msgspec import json
+
+    yield "[[key]]"
+    yield f"name = {json.encode(key.name).decode()}"  # TOML quotes as JSON does
+    yield f'hash = "{key.hash}"'
+    if key.admin:
+        yield "admin = true"
+    if key.metrics:
+        yield "metrics = true"
+    if key.models is not None:
+        yield from ("models = []", "endpoints = []")
+    if ends:
+        yield f"expires = {ends}"
+    if key.group is not None:
+        yield f"group = {json.encode(key.group).decode()}"
+
+
+def _load_for_new_key(file: str | None) -> "GatewayConfig | None":
+    """Return the configuration that a new key is for; None if it cannot be read."""
+    from ...gateway import load_config
 
     try:
-        config = load_config(file, load_catalog())
+        return load_config(file, load_catalog())
     except PonderoError as error:  # it may be about to be written
         warn(f"this is not in the audit log: {error}")
+        return None
+
+
+def _check_new_name(config: "GatewayConfig", name: str) -> None:
+    """Raise UsageError if a key has this name: two keys of one name are a mistake."""
+    from ...gateway import load_keys, record_command
+
+    async def is_taken() -> bool:
+        async with load_keys(config) as known:
+            return any(key.name == name for key in await known.all())
+
+    try:
+        taken = any(key.name == name for key in config.keys) or run(is_taken())
+    except PonderoError as error:
+        warn(f"whether the console has a key {name!r} already is unknown: {error}")
         return
-    record_command(config, "key.create", key.name, after=key)
+    if taken:
+        where = _describe_places(config)
+        problem = UsageError(f"there is a key {name!r} already, {where}; choose another name")
+        record_command(config, "key.create", name, error=problem)
+        raise problem
 
 
 def _format_expiry(text: str) -> str:

@@ -8,10 +8,13 @@ import click
 
 from ..command import examples, offline_transport, warn
 from ..output.echo import echo, fit_text, narrow
+from .key_text import describe_access, describe_rules, describe_state, list_rights
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from ...catalog import Provider
-    from ...gateway import GatewayConfig, GatewayRoute, LevelRules, Routing
+    from ...gateway import GatewayConfig, GatewayKey, GatewayRoute, Routing
 
 _SHOWN = 3
 _KEYLESS = (
@@ -63,17 +66,20 @@ def serve(
     """
     from msgspec.structs import replace
 
-    from ...gateway import Routing, check_start, load_config, run
+    from ...gateway import Routing, check_start, find_uncatalogued, load_config, run
     from ...store import known_secrets, load_catalog
 
     config = load_config(file, load_catalog(), offline=offline)
     said = {"host": host, "port": port, "workers": workers}
     given = {name: value for name, value in said.items() if value is not None}
-    config = replace(config, server=replace(config.server, **given))
+    server = replace(config.server, **given)
+    config = replace(config, server=server, overridden=frozenset(given))
     routing = Routing(config, load_catalog())
     check_start(config, routing, offline=offline)
     _warn_of_eviction(config)
     _warn_of_forgotten(config)
+    for text in find_uncatalogued(config, routing, load_catalog()):
+        warn(text)
     if check:
         return _print_check(config, routing, offline=offline)
     if not offline:
@@ -200,38 +206,61 @@ def _missing(config: "GatewayConfig", provider: "Provider", deployment: str = ""
     try:
         check_credentials(config, provider, deployment=deployment)
     except (MissingKey, MissingExtra) as error:
-        return f"deployment {deployment}: {error}" if deployment else str(error)
+        where = _locate_key(config, provider, deployment) if isinstance(error, MissingKey) else ""
+        return f"{where}deployment {deployment}: {error}" if deployment else f"{where}{error}"
     return None
 
 
-def _list_missing(config: "GatewayConfig", routing: "Routing") -> list[str]:
-    """Return what providers and deployments lack, each once."""
+def _locate_key(config: "GatewayConfig", provider: "Provider", deployment: str) -> str:
+    """Return the file and line of a key's reference; empty if the file has none."""
+    from ...gateway import locate
+
+    for number, each in enumerate(config.deployments):
+        if each.name == deployment and each.key is not None:
+            return locate(config, "deployment", number, "key")
+    own = config.providers.get(provider.name)
+    has_key = own is not None and own.key is not None
+    return locate(config, "provider", provider.name, "key") if has_key else ""
+
+
+def _find_missing(config: "GatewayConfig", routing: "Routing") -> dict[tuple[str, str], str]:
+    """Return what providers and deployments lack, by their names."""
     named = [(provider, "") for provider in routing.providers()]
     named += [(routing.find_provider(each), each.name) for each in routing.deployments()]
-    found = (_missing(config, provider, deployment) for provider, deployment in named)
-    return [text for text in found if text]
+    found = {(each.name, name): _missing(config, each, name) for each, name in named}
+    return {place: text for place, text in found.items() if text is not None}
+
+
+def _describe_readiness(
+    config: "GatewayConfig", routing: "Routing", lacking: "Collection[tuple[str, str]]"
+) -> str:
+    """Return whether the routes can be served, if these providers and deployments cannot."""
+    if not lacking:
+        return "is right"
+    entries = (routing.find_entry(name) for route in config.routes for name in route.to)
+    places = {(each.provider.name, each.deployment) for each in entries}
+    what = "everything" if places - set(lacking) else "anything"
+    return f"is right, but cannot serve {what} yet"
 
 
 def _print_check(config: "GatewayConfig", routing: "Routing", *, offline: bool) -> int:
     """Print what would be served; return 1 if one of its providers lacks something."""
     where = f"http://{config.server.host}:{config.server.port}"
-    lacking: list[str] = []
-    if not offline and config.routes:
-        lacking = _list_missing(config, routing)
-    state = "is right, but cannot serve everything yet" if lacking else "is right"
+    lacking = _find_missing(config, routing) if config.routes and not offline else {}
+    state = _describe_readiness(config, routing, lacking)
     said = f"{config.path} {state}." if config.path else "There is no gateway.toml."
     if config.routes:
         _print_text(f"{said} On {where} it serves:")
         _print_routes(config, routing)
-        _print_groups(config)
-        _print_keys(config, routing)
     else:
         _print_text(f"{said} On {where} models are served under their own names:")
         _print_providers(routing)
         if not offline and not routing.names():
             for line in _KEYLESS if narrow() is None else (" ".join(_KEYLESS),):
                 _print_text(line, indent=2)
-    for text in lacking:
+    _print_groups(config)
+    _print_keys(config, routing)
+    for text in lacking.values():
         warn(text)
     return 1 if lacking else 0
 
@@ -242,7 +271,7 @@ def _print_routes(config: "GatewayConfig", routing: "Routing") -> None:
     width = max(len(route.match) for route in config.routes)
     for route in config.routes:
         _print_row(f"{route.match:<{width}}", _describe_targets(route, config, routing))
-        if dial := _describe_rules(route.thinking):
+        if dial := describe_rules(route.thinking):
             _print_row(" " * width, f"thinking: {dial}")
         if quotas := describe_quotas(route):
             _print_row(" " * width, f"at most {quotas}")
@@ -286,7 +315,7 @@ def _print_groups(config: "GatewayConfig") -> None:
     for group in config.groups:
         names = [key.name for key in config.keys if key.group == group.name]
         said = f"group {group.name}: {', '.join(names) or 'no key in this file'}"
-        if dial := _describe_rules(group.thinking):
+        if dial := describe_rules(group.thinking):
             said += f"; thinking: {dial}"
         if quotas := describe_quotas(group):
             said += f"; together at most {quotas}"
@@ -294,31 +323,44 @@ def _print_groups(config: "GatewayConfig") -> None:
 
 
 def _print_keys(config: "GatewayConfig", routing: "Routing") -> None:
-    from ...gateway import describe_quotas, find_lowered_limits
-
     for key in config.keys:
-        models = " ".join(key.models) or "everything"
-        dial = _describe_rules(key.thinking)
-        state = " (blocked)" if key.blocked else ""
+        marks = list_rights(key)
+        if (state := describe_state(key)) != "active":
+            marks.append(state)
         member = f" of group {key.group}" if key.group is not None else ""
-        said = f"key {key.name}{member}{state}: {models}{f'; thinking: {dial}' if dial else ''}"
-        if quotas := describe_quotas(key):
-            said += f"; at most {quotas}"
-        _print_text(said, indent=2)
-        group = config.find_group(key.group) if key.group is not None else None
-        for each in find_lowered_limits(key, routing, group)[:_SHOWN]:
-            text = f"its budget covers answers of {each.max_tokens:,} tokens on {each.model}"
+        shown = f" ({', '.join(marks)})" if marks else ""
+        _print_text(f"key {key.name}{member}{shown}: {describe_access(key)}", indent=2)
+        for text in _list_budget_effects(key, config, routing):
             _print_text(text, indent=4)
 
 
-def _describe_rules(dial: "LevelRules") -> str:
-    words = {
-        "always": dial.force,
-        "default": dial.default,
-        "at least": dial.floor,
-        "at most": dial.cap,
-    }
-    return ", ".join(f"{name} {word}" for name, word in words.items() if word)
+def _list_budget_effects(
+    key: "GatewayKey", config: "GatewayConfig", routing: "Routing"
+) -> "list[str]":
+    """Return what the unused budgets of a key and its group do to long answers."""
+    from ...gateway import USEFUL_ANSWER, find_lowered_limits, list_budgets
+
+    group = config.find_group(key.group) if key.group is not None else None
+    found = []
+    for each in find_lowered_limits(key, routing, group)[:_SHOWN]:
+        most = f"{each.max_tokens:,} tokens"
+        if each.max_tokens < USEFUL_ANSWER:
+            found.append(
+                f"its budget is too small for requests to {each.model} that ask for more than "
+                f"{most}: they get 429"
+            )
+        else:
+            found.append(
+                f"its budget covers answers of {most} on {each.model}: longer ones are shortened"
+            )
+    thinking = [each for each in list_budgets(key, group) if each.unit == "thinking_tokens"]
+    if thinking and key.models != ():
+        least = min(each.most for each in thinking)
+        found.append(
+            f"its budget covers {least:,} thinking tokens: a request that may think more gets a "
+            "lower max_tokens, or 429; one with thinking off needs none"
+        )
+    return found
 
 
 def _print_providers(routing: "Routing") -> None:

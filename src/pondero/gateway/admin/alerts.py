@@ -45,11 +45,11 @@ async def find_alerts(gateway: GatewayContext) -> list[Alert]:
     failing = [*paused, *_list_failing(await _count_failed(gateway), names)]
     await _read_refusals(gateway)
     budgets = await find_spent(gateway)
-    spent = {each.id.partition(":")[2] for each in budgets if each.kind == "budget_used_up"}
+    spent = {each.id.partition(":")[2] for each in budgets if each.kind == "budget_without_room"}
     worst = [
         each
         for each in budgets
-        if each.kind == "budget_used_up" or each.id.partition(":")[2] not in spent
+        if each.kind == "budget_without_room" or each.id.partition(":")[2] not in spent
     ]
     return [*failing, *worst, *await _find_expiring(gateway), *_list_watched(gateway)]
 
@@ -111,14 +111,14 @@ async def find_spent(
     found: list[Alert] = []
     now = gateway.now()
     for (quota, about), taken in zip(budgets, used, strict=True):
-        nearly, spent = f"budget_nearly_used:{quota.name}", f"budget_used_up:{quota.name}"
+        nearly, spent = f"budget_nearly_used:{quota.name}", f"budget_without_room:{quota.name}"
         share = config.alerts.budget_share - (_STILL if nearly in raised else 0)
         text = _describe(quota, taken)
         if taken >= share * quota.most:
             found.append(Alert(id=nearly, kind="budget_nearly_used", text=text, **about))
         if taken >= quota.most or gateway.refusal_watch.has_refused(quota, now):
             rest = "" if taken >= quota.most else f"; {_describe_rest(quota, taken)}"
-            found.append(Alert(id=spent, kind="budget_used_up", text=text + rest, **about))
+            found.append(Alert(id=spent, kind="budget_without_room", text=text + rest, **about))
     return found
 
 
@@ -126,7 +126,7 @@ async def _read_refusals(gateway: GatewayContext) -> None:
     """Learn which budgets had no room for a request of another process."""
     if gateway.ledger is None:
         return
-    offline = not gateway.transport.needs_key
+    offline = gateway.is_offline
     with suppress(StoreError):  # the console says so itself
         await to_thread(gateway.refusal_watch.read, gateway.ledger, gateway.now(), offline=offline)
 
@@ -171,19 +171,23 @@ async def _count_failed(gateway: GatewayContext) -> Mapping[str, str]:
         return {}
     since, share = gateway.now() - 60 * RECENT, gateway.config.alerts.error_share
     try:
-        return await to_thread(_query_failed, gateway.ledger, since, share)
+        return await to_thread(
+            _query_failed, gateway.ledger, since, share, offline=gateway.is_offline
+        )
     except StoreError:
         return {}  # the console says so itself
 
 
-def _query_failed(database: LedgerDatabase, since: float, share: float) -> dict[str, str]:
+def _query_failed(
+    database: LedgerDatabase, since: float, share: float, *, offline: bool
+) -> dict[str, str]:
     found: Sequence[tuple[str, int, int]] = [
         (model, count, int(failed))
         for model, count, failed in database.rows(
             "SELECT provider || ':' || model, count(*), "
             "sum(CASE WHEN ended = 'failed' THEN 1 ELSE 0 END) FROM pondero_receipts "
-            "WHERE at >= ? AND model IS NOT NULL GROUP BY 1 ORDER BY 1",
-            (since,),
+            "WHERE at >= ? AND offline = ? AND model IS NOT NULL GROUP BY 1 ORDER BY 1",
+            (since, int(offline)),
         )
     ]
     return {

@@ -9,7 +9,7 @@ from msgspec import json
 
 from ...canon import Json
 from ...errors import PonderoError, StoreError
-from ..config.changes import find_changes
+from ..config.changes import describe_waiting, find_changes
 from ..config.model import GatewayConfig, GatewayKey
 from ..observability.audit_log import (
     AuditEntry,
@@ -96,7 +96,9 @@ def record_reload(
     problem: str | None,
     logs: bool = True,
 ) -> None:
-    """Record that the configuration was read again, and what changed or why it was not taken.
+    """Record that the configuration was read again: what changed, or why it was not taken.
+
+    The reason of one that was taken is what needs a restart.
 
     All workers read it at once: their entries have one id, so that the database has one. ``logs``:
     without a ledger, the entry goes into the log.
@@ -105,7 +107,7 @@ def record_reload(
     id = None
     if before.server.workers > 1:
         changed_at = _find_time(before.path) if before.path is not None else 0
-        text = json.encode((os.getppid(), changed_at, problem, change))
+        text = json.encode((os.getppid(), changed_at, problem, change, after.waiting))
         id = sha256(text).hexdigest()[:24]
     record_local(
         audit,
@@ -114,7 +116,7 @@ def record_reload(
         before=change.before or None,
         after=change.after or None,
         outcome="done" if problem is None else "rejected",
-        reason=problem,
+        reason=describe_waiting(after) if problem is None else problem,
         id=id,
         logs=logs,
     )

@@ -11,7 +11,7 @@ from ...thinking import LEVELS
 from ..observability.audit_log import ACTIONS, OUTCOMES
 from ..observability.audit_pages import AuditPage
 from ..observability.feed import KEPT
-from ..observability.request_filter import ENDS, TOKENS, UNSET
+from ..observability.request_filter import ANSWERS, ENDS, TOKENS, UNSET
 from ..observability.request_pages import CURSOR, RequestPage
 from ..observability.time_range import SPANS
 from ..server.context import GatewayContext
@@ -59,6 +59,12 @@ _COUNT = Parameter(
     name="count", kind=Annotated[int, Meta(ge=1, le=KEPT)], description="Rows on a page."
 )
 _BEFORE = Parameter(name="before", kind=_CURSOR, description="The next of the page before.")
+_ANSWERS = Parameter(
+    name="answers",
+    kind=Literal[ANSWERS],
+    description="Whose: those of services, of the emulator, or all. Default: those that this "
+    "gateway gives.",
+)
 _FILTER = (
     Parameter(name="key", description="The name of a key."),
     Parameter(name="group", description="The name of a group."),
@@ -74,6 +80,7 @@ _FILTER = (
         description="The level that was sent; tokens: a number of them, none: nothing.",
     ),
     Parameter(name="purpose", description="What the request was for."),
+    _ANSWERS,
     Parameter(name="search", description="Words that its names, its reason or its id contain."),
     _SINCE,
     _UNTIL,
@@ -100,13 +107,14 @@ async def _list_alerts(gateway: GatewayContext, _call: AdminCall) -> AlertList:
 
 
 class SessionAnswer(Struct, frozen=True):
-    """Who calls."""
+    """Who calls; ``offline``: the emulator answers here."""
 
     actor: Actor
+    offline: bool
 
 
-async def _show_session(_gateway: GatewayContext, call: AdminCall) -> SessionAnswer:
-    return SessionAnswer(call.actor)
+async def _show_session(gateway: GatewayContext, call: AdminCall) -> SessionAnswer:
+    return SessionAnswer(call.actor, gateway.is_offline)
 
 
 async def _show_document(gateway: GatewayContext, _call: AdminCall) -> Json:
@@ -169,7 +177,7 @@ OPERATIONS: tuple[Operation, ...] = (
         summary="List what requests can be filtered by",
         handler=list_choices,
         answer=ChoicesAnswer,
-        parameters=(_SPAN,),
+        parameters=(_SPAN, _ANSWERS),
     ),
     Operation(
         method="GET",

@@ -22,7 +22,7 @@ from ..answers.response_writer import ResponseWriter
 from ..observability.feed import KEPT
 from ..observability.figures import ConsoleFigures, FilterChoices, load_choices, load_figures
 from ..observability.receipt import Receipt
-from ..observability.request_filter import RequestFilter, matches, parse_filter
+from ..observability.request_filter import RequestFilter, matches, parse_filter, read_answers
 from ..observability.request_pages import (
     CSV_NAMES,
     PAGE,
@@ -104,7 +104,7 @@ _CSV = make_csv_headers("pondero-requests.csv")
 async def list_requests(gateway: GatewayContext, call: AdminCall) -> RequestPage:
     """Return a page of requests; with a ledger, those of all processes."""
     query = read_query(call.http)
-    wanted, count = parse_filter(query), read_count(query.get("count"))
+    wanted, count = _read_filter(gateway, query), read_count(query.get("count"))
     before = parse_cursor(query["before"]) if query.get("before") else None
     recent = [] if before is not None else _list_recent(gateway, wanted)
     if gateway.ledger is None:
@@ -118,6 +118,11 @@ async def list_requests(gateway: GatewayContext, call: AdminCall) -> RequestPage
             raise
         return RequestPage(requests=recent[:count], problem=redact_secrets(str(error)))
     return _add_recent(page, recent, count)
+
+
+def _read_filter(gateway: GatewayContext, query: Mapping[str, str]) -> RequestFilter:
+    """Return the filter of an address; without ``answers``, those that this gateway gives."""
+    return parse_filter(query, offline=gateway.is_offline)
 
 
 def _list_recent(gateway: GatewayContext, wanted: RequestFilter) -> list[RequestRow]:
@@ -171,7 +176,7 @@ async def show_request(gateway: GatewayContext, call: AdminCall) -> RequestDetai
 async def count_requests(gateway: GatewayContext, call: AdminCall) -> FiguresAnswer:
     """Return the figures of a time span; None without a ledger."""
     query = read_query(call.http)
-    span, wanted, now = query.get("span") or "day", parse_filter(query), gateway.now()
+    span, wanted, now = query.get("span") or "day", _read_filter(gateway, query), gateway.now()
     find_span(span, now=now)  # raises, also without a ledger
     if gateway.ledger is None:
         return FiguresAnswer(None)
@@ -185,17 +190,18 @@ async def count_requests(gateway: GatewayContext, call: AdminCall) -> FiguresAns
 
 async def list_choices(gateway: GatewayContext, call: AdminCall) -> ChoicesAnswer:
     """Return what can be filtered by in a time span; None without a ledger."""
-    span = read_query(call.http).get("span") or "day"
+    query = read_query(call.http)
+    span, offline = query.get("span") or "day", read_answers(query, offline=gateway.is_offline)
     find_span(span, now=gateway.now())  # raises, also without a ledger
     if gateway.ledger is None:
         return ChoicesAnswer(None)
-    read = partial(load_choices, gateway.ledger, span, now=gateway.now())
+    read = partial(load_choices, gateway.ledger, span, now=gateway.now(), offline=offline)
     return ChoicesAnswer(await read_ledger(read, _LONG_PATIENCE))
 
 
 async def stream_csv(gateway: GatewayContext, call: AdminCall, writer: ResponseWriter) -> None:
     """Send all wanted requests, a page at a time."""
-    wanted = parse_filter(read_query(call.http))
+    wanted = _read_filter(gateway, read_query(call.http))
     lines = [format_csv(_list_recent(gateway, wanted))]
     pages = iter(lines) if gateway.ledger is None else iter_csv(gateway.ledger, wanted)
     await send_csv(writer, _CSV, CSV_NAMES, pages)
@@ -219,7 +225,7 @@ async def send_csv(
 
 async def stream_live(gateway: GatewayContext, call: AdminCall, writer: ResponseWriter) -> None:
     """Send requests as they end, until the viewer disconnects or the server stops."""
-    wanted = parse_filter(read_query(call.http))
+    wanted = _read_filter(gateway, read_query(call.http))
     feed = gateway.feed
     writer.streams(_EVENTS, _PING)
     with feed.watch() as queue:

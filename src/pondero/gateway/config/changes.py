@@ -8,6 +8,7 @@ from msgspec import Struct, to_builtins
 from ...canon import Json
 from .model import HASH, REFERENCES, GatewayConfig
 
+_ASIDE = frozenset({"overridden", "waiting"})  # no settings of the file
 _NAMES = ("name", "match")  # of a row, whatever its section calls it
 _SHOWN = len(HASH) + 8  # characters of a hash
 _SECRET = frozenset({"webhook"})  # who knows such an address can post to it
@@ -30,10 +31,20 @@ def find_changes(before: GatewayConfig, after: GatewayConfig) -> ConfigChange:
     return ConfigChange(_pick(old, changed), _pick(new, changed))
 
 
+def describe_waiting(config: GatewayConfig) -> str | None:
+    """Return which settings of the file need a restart; None if all of them hold."""
+    if not config.waiting:
+        return None
+    needs = "need" if len(config.waiting) > 1 else "needs"
+    return f"{', '.join(config.waiting)} {needs} a restart"
+
+
 def _list_parts(config: GatewayConfig) -> dict[str, Json]:
     """Return all parts of a configuration: settings of a table, and the rows of a list."""
     parts: dict[str, Json] = {}
     for section, value in to_builtins(config, enc_hook=str).items():
+        if section in _ASIDE:
+            continue
         if isinstance(value, list | tuple) and all(isinstance(each, dict) for each in value):
             for number, row in enumerate(value):
                 found = (str(row[name]) for name in _NAMES if row.get(name))

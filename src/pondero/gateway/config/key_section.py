@@ -35,7 +35,7 @@ def _read_key(
         raise rows.error((*place, "hash"), "this is not the hash of a key", cure)
     rows.check_bounds(key, place)
     check_endpoints(rows, key, place)
-    for model in key.models if routes else ():
+    for model in (key.models or ()) if routes else ():
         rows.check_reachable(model, routes, (*place, "models"))
     return key
 

@@ -35,7 +35,7 @@ Share = Annotated[float, Meta(gt=0, le=1)]
 
 ALERT_KINDS = (
     *("dial_deaf", "thinks_though_off", "exhausted"),
-    *("budget_nearly_used", "budget_used_up", "breaker_open", "upstream_failing"),
+    *("budget_nearly_used", "budget_without_room", "breaker_open", "upstream_failing"),
     *("key_expires", "state_away", "ledger_away"),
 )
 """The kinds of alerts."""
@@ -175,7 +175,7 @@ class GatewayGroup(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class GatewayKey(Struct, frozen=True, forbid_unknown_fields=True):
-    """A client's key. ``models``: names and globs it may request; empty means all.
+    """A client's key. ``models``: names and globs it may request; None: all, empty: no model.
 
     An ``admin`` key may also use the console and create keys, and read metrics, as may one with
     ``metrics``. At ``expires`` it ends. ``account_state``: it may name what the provider's account
@@ -187,7 +187,7 @@ class GatewayKey(Struct, frozen=True, forbid_unknown_fields=True):
     name: Annotated[str, Meta(min_length=1)]
     hash: str
     thinking: LevelRules = LevelRules()
-    models: tuple[str, ...] = ()
+    models: tuple[str, ...] | None = None
     budget: SpendBudget | None = None
     limit: RateLimitRule | None = None
     blocked: bool = False
@@ -314,7 +314,9 @@ class GatewayConfig(Struct, frozen=True):
     """The whole configuration. ``path`` is its file, if there is one.
 
     ``open``: providers whose models are served under pondero's own names; empty if there are
-    routes. ``private``: its keys all belong to the user who runs it.
+    routes. ``private``: its keys all belong to the user who runs it. ``overridden``: settings of
+    ``[server]`` that the command line gives instead of the file. ``waiting``: settings that the
+    file has had since the start, and that hold after a restart, such as ``server.port``.
     """
 
     server: ServerConfig = ServerConfig()
@@ -332,6 +334,8 @@ class GatewayConfig(Struct, frozen=True):
     deployments: tuple[Deployment, ...] = ()
     sign_in: SignInConfig | None = None
     hooks: tuple[HookConfig, ...] = ()
+    overridden: frozenset[str] = frozenset()
+    waiting: tuple[str, ...] = ()
 
     @property
     def is_exposed(self) -> bool:

@@ -20,6 +20,8 @@ from .model import (
     GatewayKey,
     GatewayRoute,
     ProviderOverride,
+    ResponsesConfig,
+    ServerConfig,
 )
 from .responses_section import read_responses
 from .route_section import read_routes, read_rules
@@ -53,18 +55,12 @@ def load(path: Path, lookup: Lookup) -> GatewayConfig:
 
 
 def reload_config(config: GatewayConfig, lookup: Lookup, *, offline: bool = False) -> GatewayConfig:
-    """Read the configuration again; raises BadConfig. The server's own settings stay.
+    """Read the configuration again; raises BadConfig. What needs a restart stays as it is.
 
-    Those about envelopes change, so that their secret can be replaced.
+    ``waiting`` of the result names the settings that stay although the file has other values.
     """
     path = str(config.path) if config.path is not None else None
-    again = load_config(path, lookup, offline=offline)
-    server = replace(
-        config.server,
-        envelope_secret=again.server.envelope_secret,
-        accept_plain_envelopes=again.server.accept_plain_envelopes,
-    )
-    again = replace(again, server=server, responses=config.responses, private=config.private)
+    again = _keep_running(config, load_config(path, lookup, offline=offline))
     check_exposure(again)
     if config.keys and not again.keys:  # a file cut off in the middle may still be valid
         message = (
@@ -75,6 +71,33 @@ def reload_config(config: GatewayConfig, lookup: Lookup, *, offline: bool = Fals
     check_sharing(again)
     read_envelope_secrets(again.server)
     return again
+
+
+_RELOADED = frozenset(("envelope_secret", "accept_plain_envelopes"))  # settings of [server]
+_AT_START = frozenset(("webhook", "secret"))  # settings of [alerts]
+
+
+def _keep_running(config: GatewayConfig, again: GatewayConfig) -> GatewayConfig:
+    """Return a configuration that was read again, with all that is opened at the start alone."""
+    fixed = {
+        "server": frozenset(ServerConfig.__struct_fields__) - _RELOADED,
+        "responses": frozenset(ResponsesConfig.__struct_fields__),
+        "alerts": _AT_START,
+    }
+    waiting: list[str] = []
+    for section, names in fixed.items():
+        running, read = getattr(config, section), getattr(again, section)
+        kept = {name: getattr(running, name) for name in read.__struct_fields__ if name in names}
+        skipped = config.overridden if section == "server" else frozenset()
+        waiting += [
+            f"{section}.{name}"
+            for name, value in kept.items()
+            if getattr(read, name) != value and name not in skipped
+        ]
+        again = replace(again, **{section: replace(read, **kept)})
+    return replace(
+        again, private=config.private, overridden=config.overridden, waiting=tuple(waiting)
+    )
 
 
 def check_exposure(config: GatewayConfig) -> None:

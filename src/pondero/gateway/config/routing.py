@@ -11,8 +11,8 @@ from functools import cached_property, lru_cache
 from msgspec import Struct
 
 from ...catalog import Lookup, ModelEntry, Provider, SimilarNames
-from ...errors import UnknownModel, UsageError
-from ...thinking import parse_auto
+from ...errors import BadThinking, UnknownModel, UsageError
+from ...thinking import parse_auto, parse_intent
 from .deployment_names import find_entry
 from .model import Deployment, GatewayConfig, GatewayKey, GatewayRoute, PurposeRule
 from .route_section import is_glob
@@ -202,6 +202,13 @@ class Routing:
         return SimilarNames(served.name for served in self._names)
 
     def _describe_unknown(self, requested: str, stem: str) -> str:
+        cut = max(requested.rfind("/"), requested.rfind("@"))
+        name, level = requested[:cut], requested[cut + 1 :]
+        if cut > 0 and self._match(name, name, None) is not None:
+            try:
+                parse_intent(level, words=self._lookup.catalog.extra_words())
+            except BadThinking as error:  # it has a suggestion, and all levels
+                return f"unknown model {requested!r}: {name!r} is served, but {error}"
         close = self._similar.close(stem, 2, 0.5)
         guess = f"did you mean {' or '.join(map(repr, close))}? " if close else ""
         routes = " ".join(route.match for route, _ in self._routes)
@@ -209,5 +216,10 @@ class Routing:
 
 
 def allows(key: GatewayKey, resolved: ResolvedRoute) -> bool:
-    """Return whether a key may use a model name."""
-    return not key.models or any(fnmatchcase(resolved.name, each) for each in key.models)
+    """Return whether a key may use a model."""
+    return allows_name(key, resolved.name)
+
+
+def allows_name(key: GatewayKey, name: str) -> bool:
+    """Return whether a key may use a model name; without a list it may use all."""
+    return key.models is None or any(fnmatchcase(name, each) for each in key.models)

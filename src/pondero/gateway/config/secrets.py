@@ -47,7 +47,8 @@ def read_reference(reference: str) -> str:
     follow, cure = _READERS[kind]
     secret = follow(where).strip()
     if not secret:
-        message = f"{reference} is empty; {cure}"
+        state = "not set" if kind == "env" and where not in os.environ else "empty"
+        message = f"{reference} is {state}; {cure}"
         raise MissingKey(message)
     store.register_secret(secret)
     return secret

@@ -12,6 +12,8 @@ from .rows import ConfigRows, Place
 STATES = ("redis", "rediss", "unix")
 LEDGERS = ("postgresql", "postgres")
 
+_RENAMED_KINDS = {"budget_used_up": "budget_without_room"}  # of alerts
+
 
 def read_server(rows: ConfigRows) -> ServerConfig:
     """Return the settings of the server; raises BadConfig."""
@@ -62,6 +64,8 @@ def read_alerts(rows: ConfigRows) -> AlertsConfig:
     for kind in alerts.kinds:
         if kind not in ALERT_KINDS:
             cure = f"{did_you_mean(kind, ALERT_KINDS)}use {' '.join(ALERT_KINDS)}"
+            if kind in _RENAMED_KINDS:
+                cure = f"it is now {_RENAMED_KINDS[kind]!r}"
             raise rows.error((*place, "kinds"), f"unknown kind {kind!r}", cure)
     return alerts
 

@@ -234,12 +234,20 @@ def find_range(
     return cut_range(min(since, until - 60) if wanted.since is None else since, until)
 
 
-def load_choices(database: LedgerDatabase, span: str, *, now: float) -> FilterChoices:
-    """Return what can be filtered by in a time span; raises BadParameter and StoreError."""
+def load_choices(
+    database: LedgerDatabase, span: str, *, now: float, offline: bool | None = None
+) -> FilterChoices:
+    """Return what can be filtered by in a time span; raises BadParameter and StoreError.
+
+    ``offline``: only in requests that the emulator answered, or only in others; None: in all.
+    """
+    wanted = RequestFilter(since=find_span(span, now=now).since * 60, offline=offline)
+    clause = make_clause(wanted)
     found = database.rows(
         f"SELECT key, {_MODEL}, route, status, purpose, key_group FROM pondero_receipts "  # noqa: S608 - all of it is ours
-        "WHERE at >= ? GROUP BY key, provider, model, route, status, purpose, key_group LIMIT ?",
-        (find_span(span, now=now).since * 60, _CHOICES),
+        f"WHERE {clause.sql} "
+        "GROUP BY key, provider, model, route, status, purpose, key_group LIMIT ?",
+        (*clause.values, _CHOICES),
     )
     keys, models, routes, statuses, purposes, groups = (
         sorted({row[column] for row in found} - {None, ""}) for column in range(6)

@@ -17,6 +17,8 @@ from .receipt import NO_LEVELS
 from .request_row import RequestRow
 
 ENDS = ("done", "refused", "failed", "left")
+ANSWERS = ("real", "emulator", "all")
+"""Whose answers are shown: those of services, those of the emulator, or both."""
 TOKENS, UNSET = "tokens", "none"
 """Levels of a filter: a number of tokens was sent, or nothing."""
 _LONGEST = 200
@@ -30,7 +32,7 @@ class RequestFilter(Struct, frozen=True, kw_only=True):
 
     ``key``, ``group``, ``route``, ``purpose`` and ``model`` (``provider:model``) are exact names,
     ``level`` is the level sent. ``search``: words that must all be in its names, its reason or its
-    id. ``since`` and ``until``: seconds since 1970.
+    id. ``since`` and ``until``: seconds since 1970. ``offline``: whether the emulator answered.
     """
 
     key: str | None = None
@@ -44,6 +46,7 @@ class RequestFilter(Struct, frozen=True, kw_only=True):
     since: float | None = None
     until: float | None = None
     group: str | None = None
+    offline: bool | None = None
 
     @property
     def is_selective(self) -> bool:
@@ -143,6 +146,7 @@ _TESTS: Mapping[str, _Test] = {
     "level": _Test(_level_clause, _matches_level),
     "purpose": _Test(_equals("purpose"), _same("purpose")),
     "search": _Test(_search_clause, _matches_search),
+    "offline": _Test(lambda wanted: Clause("offline = ?", (int(wanted),)), _same("offline")),
 }
 _TIMES: Mapping[str, _Test] = {
     "since": _Test(lambda at: Clause("at >= ?", (at,)), lambda row, at: row.at >= at),
@@ -171,17 +175,26 @@ def _list_tests(wanted: RequestFilter) -> list[tuple[_Test, Any]]:
 # -- parameters of an address ---------------------------------------------------------------------
 
 
-def parse_filter(parameters: Mapping[str, str]) -> RequestFilter:
+def parse_filter(parameters: Mapping[str, str], *, offline: bool) -> RequestFilter:
     """Return the filter that an address asks for; empty values ask for nothing.
 
-    Raises BadParameter.
+    ``offline``: the emulator answers here, so that its answers are shown unless ``answers`` says
+    otherwise; else those of services. Raises BadParameter.
     """
     given = {
         name: _READERS.get(name, _read_text)(name, value)
         for name in RequestFilter.__struct_fields__
-        if (value := parameters.get(name, "").strip())
+        if name != "offline" and (value := parameters.get(name, "").strip())
     }
-    return RequestFilter(**given)
+    return RequestFilter(**given, offline=read_answers(parameters, offline=offline))
+
+
+def read_answers(parameters: Mapping[str, str], *, offline: bool) -> bool | None:
+    """Return whether answers of the emulator are asked for; None: all. Raises BadParameter."""
+    if not (value := parameters.get("answers", "").strip()):
+        return offline
+    chosen = _read_choice(ANSWERS)("answers", value)
+    return {"real": False, "emulator": True, "all": None}[chosen]
 
 
 def _read_text(_name: str, value: str) -> str:

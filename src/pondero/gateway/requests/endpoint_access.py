@@ -119,7 +119,7 @@ def _iter_rules(
 ) -> Iterator[tuple[str, str]]:
     """Yield who has a rule, and what kind it is."""
     key, group = requester.key, requester.group
-    if key is not None and models and key.models:
+    if key is not None and models and key.models is not None:
         yield f"the key {key.name!r}", "models"
     named: list[tuple[str, Holder]] = []
     if key is not None:

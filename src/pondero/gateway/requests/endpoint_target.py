@@ -10,6 +10,7 @@ from ...dialects import Endpoint, EndpointMatch
 from ...errors import BadParameter, PermissionDenied, UnknownModel, UsageError
 from ...store import load_catalog, price_usage
 from ..config.model import EndpointRoute, GatewayKey, GatewayRoute
+from ..config.routing import allows_name
 from ..config.secrets import find_provider_url
 from ..server.context import GatewayContext
 
@@ -43,7 +44,7 @@ def find_endpoint_targets(
         if found:
             return found
         raise UnknownModel(f"no provider of {model!r} has {match.call} and the ids that it names")
-    is_bound = key is not None and bool(key.models)  # the service's default may be another
+    is_bound = key is not None and key.models is not None  # the service's default may be another
     if endpoint.model and (is_bound or not endpoint.optional_model):
         raise BadParameter(f"{match.call} needs a model")
     if home is not None:
@@ -86,7 +87,7 @@ def _names_provider(entries: tuple[ModelEntry, ...], model: str) -> bool:
 
 
 def _check_models(key: GatewayKey | None, name: str, asked: str) -> None:
-    if key is not None and key.models and not any(fnmatchcase(name, each) for each in key.models):
+    if key is not None and not allows_name(key, name):
         raise PermissionDenied(f"this key may not use {asked!r}", status=403)
 
 

@@ -114,7 +114,7 @@ def _list_served(
     """Return all served names, or the requested one if it is served."""
     if (name := models.requested_model(http)) is None:
         every = (*routing.names(), *running)
-        if key is None or not key.models:
+        if key is None or key.models is None:
             return every
         return [each for each in every if allows(key, routing.resolve(each.name))]
     resolved = routing.resolve(name)

@@ -56,7 +56,7 @@ def _put_together(
     holders = tuple(each for each in (route, group, key) if each is not None)
     levels = tuple(each.thinking for each in holders if each.thinking != _NO_RULES)
     quotas = find_quotas(*reversed(holders))
-    limits_models = bool(levels) or bool(key is not None and key.models)
+    limits_models = bool(levels) or (key is not None and key.models is not None)
     return RequestRules(
         holders=holders,
         levels=levels,

@@ -22,7 +22,10 @@ _AWS = "AWS4-HMAC-SHA256 "
 _OWN_PAGE = ("same-origin", "none")  # of sec-fetch-site: this page itself, or a typed address
 _PARAMETERS = 64  # of a query that may contain a key
 _LONGEST_HOST = 300  # characters; a name has 253, and a port five
-_UNKNOWN = "unknown gateway key; create one with 'pondero keys create --gateway'"
+_UNKNOWN = (
+    "unknown gateway key; create one with 'pondero keys create --gateway', or if the key is in "
+    "the configuration already, send the gateway SIGHUP"
+)
 _MISSING = (
     "the request has no gateway key; send it as 'authorization: Bearer KEY' or 'x-api-key: KEY'"
 )

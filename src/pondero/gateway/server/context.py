@@ -160,6 +160,11 @@ class GatewayContext:
         self.accounts.configure(config.deployments)
         self.envelopes.forget()
 
+    @property
+    def is_offline(self) -> bool:
+        """Return whether the emulator answers in place of the services."""
+        return not self.transport.needs_key
+
     def close_hooks(self) -> None:
         """End all hooks, also those of earlier configurations."""
         for hook in (*self.hooks, *self._retired_hooks):
@@ -245,7 +250,7 @@ class GatewayContext:
 
     def notify_observers(self, receipts: Sequence[Receipt]) -> None:
         """Give receipts to all observers; an error in one fails no request."""
-        if not self.transport.needs_key:
+        if self.is_offline:
             receipts = [replace(receipt, offline=True) for receipt in receipts]
         for observer in self.observers:
             for receipt in receipts:

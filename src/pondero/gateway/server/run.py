@@ -21,7 +21,7 @@ from ...exchange import AsyncTransport
 from ...extras import install_hint
 from ...store import load_catalog
 from ..admin.command_audit import record_reload
-from ..config.changes import find_changes
+from ..config.changes import describe_waiting, find_changes
 from ..config.checks import check_start
 from ..config.model import GatewayConfig
 from ..config.reader import reload_config
@@ -237,6 +237,8 @@ def _report_reload(old: GatewayConfig, new: GatewayConfig, problem: str | None) 
     names = list(dict.fromkeys((*change.before, *change.after)))
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     changed = f"changed: {', '.join(names[:_SHOWN])}{more}" if names else "nothing changed"
+    if (waiting := describe_waiting(new)) is not None:
+        changed = f"{changed}; {waiting}" if names else f"nothing changed yet: {waiting}"
     LOG.warning("configuration reloaded; %s", changed)
 
 

@@ -32,6 +32,8 @@ _TICK = 2.0  # seconds; more than a tick of any file system's clock
 _LOOK = 1.0  # second; a link to a file elsewhere changes without its folder
 _FIXED = frozenset(("name", "hash"))  # of a key
 _TRIES = 5  # others may change the key between reading and writing
+_ALL_MODELS: Json = []  # in a stored key
+_NO_MODEL: Json = [""]
 _REVISION = 16  # hexadecimal digits
 
 Rows = Mapping[str, GatewayKey]
@@ -274,11 +276,13 @@ def _check_stored(connection: Connection, key: GatewayKey) -> None:
 def dump_key(key: GatewayKey) -> str:
     """Return a key as it is stored.
 
-    A key without a group says nothing of groups: replicas of an earlier version can read it.
+    A key without a group says nothing of groups: replicas of an earlier version can read it. To
+    them an empty list of models means all, so a key without any has one name that no model has.
     """
     row: dict[str, Json] = to_builtins(key)
     if key.group is None:
         del row["group"]
+    row["models"] = _ALL_MODELS if key.models is None else row["models"] or _NO_MODEL
     return dump_json(row)
 
 
@@ -290,6 +294,9 @@ def load_key(text: str | bytes) -> GatewayKey:
         budget["cost"] = budget.pop("money")
     if budget and budget.get("cost"):  # until 0.2 it had no maximum
         budget["cost"] = min(budget["cost"], MOST_COST)
+    if "models" in row:
+        stored = row["models"]
+        row["models"] = None if stored == _ALL_MODELS else [] if stored == _NO_MODEL else stored
     return convert_json(row, GatewayKey)
 
 

@@ -1,6 +1,6 @@
 // The chart: answer tokens up and thinking tokens down on one scale; cost is a strip below it.
 
-import { LEVELS, compact, el, moment, formatCost, number, svg } from "./elements.js";
+import { BANDS, bandOf, bandWord, compact, el, moment, formatCost, number, svg } from "./elements.js";
 
 const plot = document.getElementById("plot");
 const readout = document.getElementById("readout");
@@ -19,7 +19,7 @@ export function startBalance(picked) {
 export function drawBalance(figures) {
   const count = Math.round((figures.until - figures.since) / figures.step);
   const steps = Array.from({ length: count }, (_, at) => ({
-    at: figures.since + at * figures.step, answer: 0, cost: 0, requests: 0, levels: Object.fromEntries(LEVELS.map((level) => [level, 0])),
+    at: figures.since + at * figures.step, answer: 0, cost: 0, requests: 0, levels: Object.fromEntries(BANDS.map((level) => [level, 0])),
   }));
   const find = ({ at }) => steps[Math.floor((at - figures.since) / figures.step)];
   for (const each of figures.steps) {
@@ -31,9 +31,9 @@ export function drawBalance(figures) {
     if (!step) continue;
     step.answer += slice.answer;
     step.cost += Number(slice.cost ?? 0);
-    step.levels[slice.level ?? "off"] += slice.thinking;
+    step.levels[bandOf(slice.level)] += slice.thinking;
   }
-  for (const step of steps) step.thinking = LEVELS.reduce((total, level) => total + step.levels[level], 0);
+  for (const step of steps) step.thinking = BANDS.reduce((total, level) => total + step.levels[level], 0);
   drawn = { steps, step: figures.step };
   if (chosen !== null && chosen >= steps.length) chosen = null;
   paint();
@@ -61,7 +61,7 @@ function paint() {
     column.append(svg("rect", { class: "hit", x: left(at), y: 0, width: gap, height: height - MARGIN.foot }));
     if (step.answer) column.append(svg("rect", { class: "fill-answer", x, y: zero - step.answer * scale, width: bar, height: step.answer * scale }));
     let y = zero;
-    for (const level of LEVELS) {
+    for (const level of BANDS) {
       const tall = step.levels[level] * scale;
       if (tall) column.append(svg("rect", { class: `fill-${level}`, x, y, width: bar, height: tall }));
       y += tall;
@@ -116,7 +116,7 @@ function mark() {
     readout.textContent = drawn.steps.some((each) => each.requests) ? "Point at a step, or use the arrow keys. Click or Enter shows its requests." : "No requests in this time span.";
     return;
   }
-  const levels = LEVELS.filter((level) => step.levels[level]).map((level) => `${level} ${compact(step.levels[level])}`);
+  const levels = BANDS.filter((band) => step.levels[band]).map((band) => `${bandWord(band)} ${compact(step.levels[band])}`);
   readout.textContent = [
     moment(step.at, drawn.step), `${number(step.requests)} ${step.requests === 1 ? "request" : "requests"}`, `${number(step.answer)} answer`,
     `${number(step.thinking)} thinking${levels.length ? ` (${levels.join(", ")})` : ""}`, formatCost(step.cost),
@@ -125,12 +125,12 @@ function mark() {
 
 function tabulate() {
   const rows = drawn.steps.filter((step) => step.requests);
-  const head = ["from", "requests", "answer", "thinking", ...LEVELS.slice(1), "cost"];
+  const head = ["from", "requests", "answer", "thinking", ...BANDS.map(bandWord), "cost"];
   document.getElementById("plot-table").replaceChildren(el("table", {},
     el("thead", {}, el("tr", {}, ...head.map((name) => el("th", { scope: "col" }, name)))),
     el("tbody", {}, ...rows.map((step) => el("tr", {},
       el("th", { scope: "row" }, moment(step.at, drawn.step)),
-      ...[step.requests, step.answer, step.thinking, ...LEVELS.slice(1).map((level) => step.levels[level])].map((value) => el("td", { class: "number" }, number(value))),
+      ...[step.requests, step.answer, step.thinking, ...BANDS.map((band) => step.levels[band])].map((value) => el("td", { class: "number" }, number(value))),
       el("td", { class: "number" }, formatCost(step.cost)))))));
 }
 
@@ -160,4 +160,4 @@ plot.addEventListener("keydown", (event) => {
   choose(Math.min(last, Math.max(0, to)));
 });
 new ResizeObserver(paint).observe(plot);
-document.getElementById("ramp").append(...LEVELS.slice(1).map((level) => el("span", {}, el("i", { class: `back-${level}` }), level)));
+document.getElementById("ramp").append(...BANDS.map((band) => el("span", {}, el("i", { class: `back-${band}` }), bandWord(band))));

@@ -67,7 +67,7 @@ function draw({ request, phases, adjustments }) {
       ["input", number(request.input)], ["from the cache", request.cached === null ? null : number(request.cached)],
       ["written to the cache", request.cache_write === null ? null : number(request.cache_write)],
       ["thinking", number(request.thinking)], ["answer", number(request.answer)], ["units", request.units],
-      ["cost", formatCost(request.cost) + (request.offline && request.cost !== null ? " (emulated: what the real model would have cost)" : "")],
+      ["cost", formatCost(request.cost) + (request.offline && request.cost !== null ? " (nothing was paid: what the service would have charged)" : "")],
       ["counted by", request.estimated ? "the gateway in part, because the service did not report all" : request.tries ? "the service" : null],
     ])),
     section("Request", facts([
@@ -82,6 +82,7 @@ function draw({ request, phases, adjustments }) {
 function outcome(request) {
   const bad = request.end !== "done";
   return el("p", { class: "outcome" }, el("span", { class: bad ? "tag wrong" : "tag good" }, `${endWord(request.end)} ${request.status}`),
+    request.offline ? el("span", { class: "tag soft" }, "emulator") : null,
     request.reason ? ` ${request.reason}` : request.end === "left" ? " the client disconnected before the answer ended" : bad ? " no reason is recorded" : null);
 }
 

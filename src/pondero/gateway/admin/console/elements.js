@@ -1,6 +1,10 @@
 // Builds elements and writes numbers. Text is only ever set as text: names come from clients.
 
 export const LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh", "max"];
+/** The parts of a bar of thinking tokens: the model's own default, and each level. */
+export const BANDS = ["unset", ...LEVELS];
+export const bandOf = (level) => level ?? "unset";
+export const bandWord = (band) => (band === "unset" ? "not set" : band);
 
 const SVG = "http://www.w3.org/2000/svg";
 const whole = new Intl.NumberFormat("en");

@@ -3,7 +3,8 @@
 import { LEVELS, disable, el } from "./elements.js";
 
 const form = document.getElementById("filters");
-const NAMES = ["search", "key", "group", "model", "outcome", "level", "purpose", "since", "until"];
+const NAMES = ["search", "key", "group", "model", "outcome", "level", "purpose", "answers", "since", "until"];
+const ANSWERS = { real: "of services", emulator: "of the emulator", all: "all" };
 const ENDS = { done: "answered", refused: "rejected", failed: "failed", left: "client left" };
 const CURSOR = /^\d[\d.e+-]*_[ -~]{0,100}$/; // as the admin API has it
 const MOST = 100_000; // pages; an address may have any number
@@ -27,6 +28,15 @@ export function startFilters(changed) {
   option("level", "tokens", "a number of tokens");
   option("level", "none", "nothing");
 }
+
+/** Offer whose answers to show; those that this gateway gives are the default. */
+export function offerAnswers(isOffline) {
+  form.elements.answers.options[0].textContent = ANSWERS[isOffline ? "emulator" : "real"];
+  for (const whose of [isOffline ? "real" : "emulator", "all"]) option("answers", whose, ANSWERS[whose]);
+}
+
+/** Return whose answers are shown, as the admin API takes it. */
+export const readAnswers = () => form.elements.answers.value;
 
 /** Offer values; one that is chosen and does not occur any more stays. */
 export function offer({ keys, groups, models, statuses, purposes }) {
@@ -77,7 +87,7 @@ export function readAddress(text) {
   for (const name of NAMES) {
     const text = given.get(name) ?? "";
     const value = name === "outcome" && !isOutcome(text) ? "" : text;
-    if (value && form.elements[name].options) option(name, value);
+    if (value && form.elements[name].options) option(name, value, name === "answers" ? ANSWERS[value] ?? value : value);
     form.elements[name].value = value;
   }
   (spans.find((each) => each.value === given.get("span")) ?? spans.find((each) => each.defaultChecked)).checked = true;

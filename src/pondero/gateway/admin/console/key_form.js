@@ -51,7 +51,7 @@ export function offerEndpoints(names) {
 function fill(key) {
   form.reset();
   const values = {
-    name: key.name, group: key.group, models: key.models.join(", "), ...key.thinking,
+    name: key.name, group: key.group, models: key.models?.join(", "), no_models: key.models?.length === 0 ? "yes" : "no", ...key.thinking,
     requests: key.limit?.requests, limit_tokens: key.limit?.tokens, limit_per: key.limit?.per,
     cost: key.budget?.cost, tokens: key.budget?.tokens, thinking_tokens: key.budget?.thinking_tokens, per: key.budget?.per,
     expires: key.expires && new Date(key.expires).toISOString().slice(0, 16),
@@ -102,7 +102,17 @@ function describe(name, value) {
   return value || field.placeholder?.split(";")[0] || "none";
 }
 
-const drawReach = () => (reach.hidden = form.elements.reach.value !== "some");
+/** Show the fields that a choice needs. */
+function drawReach() {
+  reach.hidden = form.elements.reach.value !== "some";
+  form.elements.models.disabled = form.elements.no_models.checked;
+}
+
+/** Return the names of models in a field; null if it has none, which means all. */
+function listModels(text) {
+  const names = text.split(/[\s,]+/).filter(Boolean);
+  return names.length ? names : null;
+}
 
 /** Return the form as `[[key]]` has it; null is the default. */
 export function readForm() {
@@ -111,7 +121,7 @@ export function readForm() {
   const some = (record, per) => (Object.values(record).some((value) => value !== null) ? { ...record, per } : null);
   return {
     group: values.group || null,
-    models: values.models.split(/[\s,]+/).filter(Boolean),
+    models: values.no_models ? [] : listModels(values.models),
     endpoints: values.reach ? [...reach.querySelectorAll(":checked")].filter(() => values.reach === "some").map((each) => each.value) : null,
     thinking: Object.fromEntries(["default", "floor", "cap", "force"].map((name) => [name, values[name] || null])),
     limit: some({ requests: whole("requests"), tokens: whole("limit_tokens") }, values.limit_per),
@@ -123,6 +133,7 @@ export function readForm() {
 
 form.addEventListener("reset", () => setTimeout(drawReach)); // after the fields have changed
 form.elements.reach.addEventListener("change", drawReach);
+form.elements.no_models.addEventListener("change", drawReach);
 for (const select of form.querySelectorAll("[data-levels]")) {
   select.append(el("option", { value: "" }, select.dataset.levels), ...LEVELS.map((level) => el("option", {}, level)));
 }

@@ -63,7 +63,7 @@ function keyCard(key) {
         key.made_here ? el("button", { type: "button", class: "quiet danger", onclick: () => remove(key) }, "Remove") : null) : null),
     el("dl", { class: "facts" },
       ...(key.group ? fact("group", key.group) : []),
-      ...fact("models", key.models.length ? key.models.join(", ") : "all"),
+      ...fact("models", key.models === null ? "all" : key.models.join(", ") || "none"),
       ...(key.endpoints ? fact("other endpoints", key.endpoints.join(", ") || "none") : []),
       ...fact("level rules", formatRules(key.thinking)),
       ...(key.expires ? fact(hasExpired(key) ? "expired" : "expires", formatTime(key.expires)) : []),

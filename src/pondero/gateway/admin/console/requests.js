@@ -3,9 +3,10 @@
 import { ask, download } from "./api.js";
 import { drawBalance, startBalance } from "./balance.js";
 import { attempt, copy, el } from "./elements.js";
-import { isFiltered, offer, readAddress, readQuery, readRequest, setTime, startFilters } from "./filters.js";
+import { isFiltered, offer, offerAnswers, readAddress, readAnswers, readQuery, readRequest, setTime, startFilters, toggle } from "./filters.js";
 import { addRows, openTable, showRequest } from "./table.js";
 import { drawTotals } from "./totals.js";
+import { isOffline } from "./who.js";
 
 export { focusSearch } from "./filters.js";
 
@@ -14,13 +15,14 @@ const IDLE = 30_000; // milliseconds between two updates while none arrive: time
 const SHARE = 10; // the figures may take a tenth of the time
 const KINDS = {
   dial_deaf: "levels make no difference", thinks_though_off: "thinks though off", exhausted: "answers are all thinking",
-  budget_nearly_used: "budget nearly used", budget_used_up: "budget without room", breaker_open: "service paused",
+  budget_nearly_used: "budget nearly used", budget_without_room: "budget without room", breaker_open: "service paused",
   upstream_failing: "service failing", key_expires: "key expires soon",
 };
 let follower = null;
 let rest = REST;
 let due = null;
 let reading = null;
+let offered = ""; // whose answers the filters were offered for
 
 /** Begin to listen to the filters. */
 export function startRequests(live) {
@@ -32,6 +34,7 @@ export function startRequests(live) {
 
 /** Show what the address wants; `stays`: the page is in view, and may show it already. */
 export async function openRequests(query, stays = false) {
+  offerAnswers(isOffline());
   const isNew = readAddress(query) || !stays;
   if (isNew) await listRequests();
   showRequest(readRequest());
@@ -44,6 +47,7 @@ export async function openRequests(query, stays = false) {
 async function refresh() {
   await listRequests();
   await addUp();
+  if (readAnswers() !== offered) await lookForChoices("month"); // others have other keys and models
 }
 
 async function listRequests() {
@@ -80,8 +84,12 @@ function update(...looks) {
 }
 
 async function lookForChoices(span) {
-  const { choices } = await ask(`choices?span=${span}`);
-  if (choices) offer(choices);
+  const whose = readAnswers();
+  const query = new URLSearchParams(whose ? { span, answers: whose } : { span });
+  const { choices } = await ask(`choices?${query}`);
+  if (!choices) return;
+  offered = whose;
+  offer(choices);
 }
 
 async function look() {
@@ -107,7 +115,7 @@ async function lookForAlerts() {
   const { alerts } = await ask("alerts");
   document.getElementById("alerts").hidden = alerts.length === 0;
   document.getElementById("alert-list").replaceChildren(...alerts.map((alert) => el("li", {},
-    el("b", {}, KINDS[alert.kind] ?? alert.kind.replaceAll("_", " ")),
+    el("b", { title: alert.kind }, KINDS[alert.kind] ?? alert.kind.replaceAll("_", " ")),
     el("span", {}, ...about(alert), alert.text))));
 }
 
@@ -119,7 +127,9 @@ function about(alert) {
 // -- the first request ----------------------------------------------------------------------------
 
 async function drawExample() {
-  const [{ models }, { keys }] = await Promise.all([ask("models"), ask("keys")]);
+  const [{ models }, { keys }, { requests }] = await Promise.all([ask("models"), ask("keys"), ask("requests?answers=all&count=1")]);
+  document.getElementById("others").hidden = requests.length === 0;
+  document.getElementById("others-text").textContent = `There are only requests that ${isOffline() ? "services" : "the emulator"} answered.`;
   const model = models.find((each) => each.levels.length > 2) ?? models[0];
   const text = document.getElementById("empty-text");
   const example = document.getElementById("example");
@@ -151,4 +161,5 @@ document.getElementById("export").addEventListener("click", (event) => attempt(a
     event.target.disabled = false;
   }
 }));
+document.getElementById("show-others").addEventListener("click", () => toggle("answers", isOffline() ? "real" : "emulator"));
 document.getElementById("copy-example").addEventListener("click", (event) => copy(document.getElementById("example"), event.target));

@@ -103,7 +103,7 @@ function add(page) {
 function drawState() {
   const none = body.childElementCount === 0;
   document.getElementById("live").hidden = none;
-  const isNew = none && !isFiltered() && waiting === 0 && !problem;
+  const isNew = none && !isFiltered() && waiting === 0 && !problem && searched === null;
   document.getElementById("empty").hidden = !isNew;
   document.getElementById("page-requests").classList.toggle("new", isNew);
   document.getElementById("no-match").hidden = !none || !isFiltered() || searched !== null;
@@ -141,7 +141,7 @@ function rowOf(row, fresh) {
   return el("tr", { role: "row", tabindex: "-1", class: [fresh && "fresh", bad && "bad", row.sent === null && "unsent"].filter(Boolean).join(" ") || null, "data-id": row.id },
     cell("time", shortTime(row.at)),
     cell("who", row.key || "–"),
-    cell("model", ...modelOf(row)),
+    cell("model", ...modelOf(row), row.offline ? el("span", { class: "tag soft" }, "emulator") : null),
     cell("purpose extra", row.purpose ?? "–"),
     cell("status", bad ? el("span", { class: "tag wrong" }, `${endWord(row.end)} ${row.status}`) : String(row.status)),
     cell("level", ...levelOf(row, bad)),
@@ -150,7 +150,7 @@ function rowOf(row, fresh) {
     cell("number answer", number(row.answer)),
     cell("number extra", row.first === null ? "–" : seconds(row.first)),
     cell("number took", seconds(row.seconds)),
-    cell("number cost", row.offline ? el("span", { title: "emulated: what the real model would have cost" }, formatCost(row.cost)) : formatCost(row.cost)),
+    cell("number cost", row.offline && row.cost !== null ? el("span", { title: "nothing was paid: what the service would have charged" }, formatCost(row.cost)) : formatCost(row.cost)),
   );
 }
 

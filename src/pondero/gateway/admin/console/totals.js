@@ -1,7 +1,8 @@
 // What the figures of a time span add up to: totals, models, keys, groups, rules and the watch.
 
-import { LEVELS, compact, el, formatCost, number, percent, seconds, tokens } from "./elements.js";
-import { endWord, isChosen, toggle } from "./filters.js";
+import { BANDS, bandOf, compact, el, formatCost, number, percent, seconds, tokens } from "./elements.js";
+import { endWord, isChosen, readAnswers, toggle } from "./filters.js";
+import { isOffline } from "./who.js";
 
 const RULES = {
   cap: "capped", floor: "raised", force: "forced", default: "by default", limit: "over a limit or budget", model: "model not allowed",
@@ -36,13 +37,19 @@ function drawSums({ slices, bites, ends, models }) {
     ["slowest model, p95", slowest ? seconds(slowest.seconds[1]) : "–", slowest ? slowest.model : ""],
     ["thinking tokens", compact(thinking), thinking + answer ? `${percent(thinking / (thinking + answer))} of output tokens` : "", "thinking"],
     ["answer tokens", compact(answer), "", "answer"],
-    ["cost", formatCost(sum(slices, "cost")), ""],
-    ["rules applied", compact(sum(bites, "times")), ""],
+    ["cost", formatCost(sum(slices, "cost")), whoseCost()],
+    ["rules applied", compact(sum(bites, "times")), "changed a level, or rejected a request"],
   ];
   document.getElementById("sums").replaceChildren(
     ...shown.map(([name, value, beside, tint]) =>
       el("div", { class: tint ?? null }, el("dt", {}, name), el("dd", {}, value, beside ? el("small", {}, beside) : null))),
   );
+}
+
+/** Say of the cost of an emulator's answers that it is imaginary. */
+function whoseCost() {
+  const whose = readAnswers() || (isOffline() ? "emulator" : "real");
+  return { real: "", emulator: "would have been; nothing was paid", all: "with the emulator's" }[whose] ?? "";
 }
 
 /** Replace what a place contains; the button that had the focus, or its place, keeps it. */
@@ -70,7 +77,7 @@ function drawModels({ models, slices }) {
   const levels = new Map();
   for (const slice of slices) {
     const model = levels.get(slice.model) ?? new Map();
-    model.set(slice.level ?? "off", (model.get(slice.level ?? "off") ?? 0) + slice.thinking);
+    model.set(bandOf(slice.level), (model.get(bandOf(slice.level)) ?? 0) + slice.thinking);
     levels.set(slice.model, model);
   }
   const most = Math.max(1, ...models.map((model) => model.thinking + model.answer));
@@ -127,7 +134,7 @@ function barOf(model, levels, most) {
   };
   // The levels are those of the model on all its routes; the bar has this route's share of them.
   const all = [...levels.values()].reduce((total, amount) => total + amount, 0) || 1;
-  for (const level of LEVELS) if (levels.get(level)) piece(`back-${level}`, (levels.get(level) / all) * model.thinking);
+  for (const band of BANDS) if (levels.get(band)) piece(`back-${band}`, (levels.get(band) / all) * model.thinking);
   piece("back-answer", model.answer);
   return bar;
 }

@@ -5,16 +5,20 @@ import { attempt } from "./elements.js";
 
 const place = document.getElementById("who");
 let actor = null;
+let offline = false;
 
 /** Ask the gateway who this is, and show it. */
 export async function openWho() {
-  ({ actor } = await ask("session"));
+  ({ actor, offline } = await ask("session"));
   place.hidden = actor.how === "local";
   document.getElementById("who-name").textContent = actor.name;
   document.getElementById("who-role").textContent = actor.role;
   document.body.dataset.role = actor.role;
   return actor;
 }
+
+/** Return whether the emulator answers in place of the services. */
+export const isOffline = () => offline;
 
 /** Return whether this person may change anything. */
 export const mayChange = () => actor?.role === "admin";
