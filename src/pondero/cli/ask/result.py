@@ -112,7 +112,7 @@ class AskResult(Struct, frozen=True, kw_only=True):
         reply, plan = self.reply, self.reply.plan if self.reply else None
         made: dict[str, Any] = {
             "version": VERSION,
-            "model": plan.model if plan else self.start.full_name,
+            "model": plan.model if plan else self.start.full_name or None,
             "asked": self.start.thinking,
             "level": plan.level if plan else None,
             "text": reply.text if reply else None,

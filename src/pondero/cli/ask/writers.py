@@ -30,6 +30,9 @@ from .result import VERSION, AskResult
 from .thread import AskStart
 
 if TYPE_CHECKING:
+    from click import ClickException
+
+    from ...errors import PonderoError
     from ..output.live import ThinkingCounter, Typeset
 
 _LONGEST = 300  # characters of a line about a tool
@@ -270,7 +273,7 @@ class JsonLinesWriter:
                 self._finished["value"] = SecretRedactor().value(answer.value)
         self._print_finished()
         if answer.error is not None:
-            self._print({"type": "error", "error": error_to_json(answer.error)})
+            self._print(_error_line(answer.error))
 
     def _print_finished(self) -> None:
         if self._finished is not None:
@@ -279,6 +282,19 @@ class JsonLinesWriter:
 
     def _print(self, raw: dict[str, Any]) -> None:
         echo(dump_json(raw if self._label is None else {"of": self._label, **raw}), exact=True)
+
+
+def print_early_error(error: "PonderoError | ClickException", given: AskOptions) -> None:
+    """Print an error before any model was asked as JSON, if the user wants JSON."""
+    if given.as_lines:
+        echo(dump_json(_error_line(error)), exact=True)
+    elif given.as_json:
+        answer = AskResult(start=AskStart("")).to_json() | {"error": error_to_json(error)}
+        print_json([answer] if given.names_several else answer)
+
+
+def _error_line(error: "PonderoError | ClickException") -> dict[str, Any]:
+    return {"type": "error", "error": error_to_json(error)}
 
 
 def _can_redraw(stream: TextIO) -> bool:
