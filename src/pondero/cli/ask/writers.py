@@ -164,7 +164,7 @@ class TerminalWriter:
             return
         if self._shaped:
             _print_value(answer)
-        elif not (self._ended or sys.stdout.isatty()):
+        elif not (self._ended or sys.stdout.isatty() or _failed(answer.reply)):
             echo()  # of an answer without a word
         if answer.reply is not None:
             if self._due:
@@ -337,6 +337,10 @@ def _explain_no_thinking(start: AskStart, reply: Reply) -> str:
     if reply.usage.thinking:
         return f"{reply.usage.thinking:,} tokens of thinking came without their text"
     return "none came"
+
+
+def _failed(reply: Reply | None) -> bool:
+    return reply is not None and (reply.verdict == "exhausted" or reply.finish in _REFUSED)
 
 
 def exit_code_for(reply: Reply, *, prefix: str = "") -> int:
