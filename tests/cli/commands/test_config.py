@@ -49,6 +49,20 @@ def test_values_are_as_a_shell_wants_them(call):
     assert call("config", "get", "policy.answer_room")[1] == "8192\n"
 
 
+def test_a_variable_that_takes_precedence_over_a_setting_is_named(call, monkeypatch):
+    monkeypatch.setenv("PONDERO_MODEL", "gemini-3-flash-preview/low")
+    code, _, err = call("config", "set", "model", "claude-opus-5/medium")
+    assert code == 0
+    assert "PONDERO_MODEL is set to 'gemini-3-flash-preview/low', and takes precedence" in err
+    assert "PONDERO_MODEL is set" in call("config", "unset", "model")[2]
+    assert "PONDERO" not in call("config", "set", "thinking", "medium")[2]
+    monkeypatch.setenv("PONDERO_MODEL", " ")
+    assert "PONDERO" not in call("config", "set", "model", "claude-opus-5/medium")[2]
+    pytest.importorskip("textual")
+    monkeypatch.setenv("PONDERO_THEME", "nord")
+    assert "PONDERO_THEME is set to 'nord'" in call("config", "set", "theme", "dracula")[2]
+
+
 def test_a_model_or_a_theme_that_does_not_exist_is_not_set(call):
     code, _, err = call("config", "set", "model", "opsu/high")
     assert code == 2

@@ -178,7 +178,7 @@ def _rest() -> Iterator[_Option]:
         "--plain", is_flag=True, help="Print the answer as plain text, without rendering Markdown."
     )
     yield click.option(
-        "-u", "--usage", is_flag=True, help="Print tokens, cost, time and verdict on stderr."
+        "-u", "--usage", is_flag=True, help="Print model, tokens, cost, time and verdict on stderr."
     )
     yield click.option(
         "--wire", is_flag=True, help="Print the raw request and response on stderr, keys redacted."

@@ -52,6 +52,13 @@ class AskResult(Struct, frozen=True, kw_only=True):
         return self.start.name
 
     @property
+    def full_name(self) -> str:
+        """Return the model that answered as provider:model, with the level that was asked for."""
+        plan = self.reply.plan if self.reply else None
+        model = plan.model if plan else self.start.full_name
+        return model if self.start.thinking is None else f"{model}/{self.start.thinking}"
+
+    @property
     def usage(self) -> Usage:
         """Return the tokens of all exchanges; what no service said is None."""
         fields = Usage.__struct_fields__

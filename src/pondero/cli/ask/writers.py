@@ -172,7 +172,7 @@ class TerminalWriter:
             for remark in remarks(answer.reply):
                 say(remark)
         if self._usage:
-            say(answer.figures(), dim=True)
+            say(f"{answer.full_name} · {answer.figures()}", dim=True)
 
     def _stop_counting(self) -> None:
         if self._counter is not None:
