@@ -169,10 +169,13 @@ def test_a_value_is_indented_for_people(environment):
     assert seen.text.split() == ["{", '"age":', "7", "}"]
 
 
-def test_a_wait_is_counted_and_leaves_no_trace(service, environment):
-    service.faults.append(Fault(kind="hang"))
-    with running("ask", "claude-opus-5/high", SUM, environment=environment) as terminal:
-        terminal.until("thinking 1 s")
+@pytest.mark.parametrize(("after", "doing"), [(None, "waiting"), (1500, "thinking")])
+def test_a_wait_is_counted_and_leaves_no_trace(service, environment, after, doing):
+    """It is called thinking once something came: a failed connection is no thinking."""
+    service.faults.append(Fault(kind="hang", at=after))
+    given = ("ask", "claude-opus-5/high", SUM, "--no-thinking")
+    with running(*given, environment=environment) as terminal:
+        terminal.until(f"{doing} ", " s")
         terminal.press("\x03")
         assert terminal.ended() == 130
         assert terminal.text.replace("^C", "").split() == ["interrupted"]
@@ -261,6 +264,16 @@ def test_answers_that_are_whole_are_shown_when_the_others_are_interrupted(servic
     with Threads.open(f"{environment['PONDERO_DATA_DIR']}/threads.db") as threads:
         kept = [threads.load_messages(thread.id)[1] for thread in threads.list()]
     assert sorted(each.partial for each in kept) == [False, True]
+
+
+def test_columns_wait_until_something_came(service, environment):
+    service.faults += [Fault(kind="hang"), Fault(kind="hang")]
+    given = ("claude-opus-5", "--levels", "low,high")
+    with running("ask", *given, SUM, environment=environment) as terminal:
+        terminal.until("low   waiting ", " s")
+        terminal.press("\x03")
+        assert terminal.ended() == 130
+        assert "thinking" not in terminal.text
 
 
 # -- laws ------------------------------------------------------------------------------------------

@@ -121,7 +121,7 @@ def _print(answers: dict[int, AskResult], given: AskOptions) -> int:
         print_json([answer.to_json() for answer in whole])
     elif not given.as_lines:
         failures = {str(answer.error) for answer in whole}
-        if whole[0].error is not None and len(failures) == 1:  # a missing key, say: told once
+        if whole and whole[0].error and len(failures) == 1:  # a missing key, say: told once
             raise whole[0].error
         print_answers(whole, plain=given.plain, thinking=bool(given.shown))
         for answer in whole:
