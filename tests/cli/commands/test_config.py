@@ -116,6 +116,12 @@ def test_a_key_is_piped_in_kept_and_used(call):
     assert find_key(openai, {}, needed=True) == find_key(chat, {}, needed=True) == KEY
 
 
+def test_a_stored_key_says_when_it_is_used(call):
+    err = call("keys", "set", "openai", stdin=KEY)[2]
+    assert err.startswith("the key of OpenAI is stored in ")
+    assert "; it is used if OPENAI_API_KEY is not set" in err
+
+
 def test_a_key_is_typed_unseen(call, monkeypatch):
     monkeypatch.setattr("getpass.getpass", lambda *_, **__: KEY)
     monkeypatch.setattr("click.termui.hidden_prompt_func", lambda prompt: KEY)
@@ -131,7 +137,8 @@ def test_the_environment_wins_over_what_is_kept(call, monkeypatch):
         find_key(load_catalog().catalog.providers["openai"], {}, needed=True)
         == "of-the-environment"
     )
-    assert "wins" in call("keys", "set", "openai", stdin=KEY)[2]
+    err = call("keys", "set", "openai", stdin=KEY)[2]
+    assert "OPENAI_API_KEY is set in the environment, and takes precedence" in err
     listed = json.loads(call("keys", "list", "--json")[1])["keys"]
     assert {row["from"] for row in listed if row["provider"] == "openai"} == {"environment"}
 
