@@ -31,11 +31,11 @@ def ask_many(starts: Sequence[AskStart], question: AskPrompt, given: AskOptions)
         if given.as_lines:
             print_early_error(error, given)
             raise
-        answers = dict(enumerate(_fail(starts, error, given)))
+        answers = dict(enumerate(_make_failures(starts, error, given)))
     return _print(answers, given)
 
 
-def _fail(
+def _make_failures(
     starts: Sequence[AskStart], error: PonderoError, given: AskOptions
 ) -> Iterator[AskResult]:
     return (AskResult(start=start, paid=given.paid, error=error) for start in starts)

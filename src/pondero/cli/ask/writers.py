@@ -164,7 +164,7 @@ class TerminalWriter:
             return
         if self._shaped:
             _print_value(answer)
-        elif not (self._ended or sys.stdout.isatty() or _failed(answer.reply)):
+        elif not (self._ended or sys.stdout.isatty() or _is_failure(answer.reply)):
             echo()  # of an answer without a word
         if answer.reply is not None:
             if self._due:
@@ -339,7 +339,7 @@ def _explain_no_thinking(start: AskStart, reply: Reply) -> str:
     return "none came"
 
 
-def _failed(reply: Reply | None) -> bool:
+def _is_failure(reply: Reply | None) -> bool:
     return reply is not None and (reply.verdict == "exhausted" or reply.finish in _REFUSED)
 
 
