@@ -61,7 +61,7 @@ async def answer_all(
     """Write an answer for each question that has none yet; return how many are missing."""
     answered = read_answered(output)
     waiting = iter([question for question in questions if question not in answered])
-    with output.open("a", encoding="utf-8") as file, make_bar() as bar:
+    with output.open("a", encoding="utf-8") as file, make_bar(in_dollars=budget.in_dollars) as bar:
         task = bar.add_task("answers", total=len(questions), completed=len(answered), spent=0)
 
         async def work(questions: Iterable[str]) -> None:
@@ -91,9 +91,10 @@ def read_answered(output: Path) -> set[str]:
     return {json.loads(line)["question"] for line in output.read_text("utf-8").splitlines()}
 
 
-def make_bar() -> Progress:
+def make_bar(*, in_dollars: bool) -> Progress:
     columns = Progress.get_default_columns()[:2]
-    spent = TextColumn("{task.fields[spent]:,.2f} spent")
+    amount = "${task.fields[spent]:,.2f}" if in_dollars else "{task.fields[spent]:,.0f} tokens"
+    spent = TextColumn(f"{amount} spent")
     return Progress(*columns, MofNCompleteColumn(), TimeRemainingColumn(), spent)
 
 

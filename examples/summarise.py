@@ -5,6 +5,7 @@
     python examples/summarise.py README.md --offline          (no key, no network)
 
 The summary goes to stdout, everything else to stderr, so ``> summary.txt`` holds the summary alone.
+The emulator of ``--offline`` does sums and cannot summarise: it shows where thinking and text go.
 """
 
 import argparse

@@ -33,7 +33,7 @@ with urllib.request.urlopen(asked) as answer:
 """
 """A client that asks once, for readers of the quickstart who have the real one."""
 SAID = {
-    "script": ["17 * 23 = 391", '"answer": "391 / 17 = 23", "thinking": '],
+    "script": ["17 * 23 = 391", '"answer": "391 / 17 = 23", "thinking": 53, "usd": "0.'],
     "agent": ["sent=high", "17 * 23 = 391", "gemini-3-flash-preview/high"],
     "gateway": ["gateway.toml is right", "17 * 23 = 391"],
     "evaluation": ["the report is report.html", "17 * 23 = 391"],

@@ -18,7 +18,6 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
 ELSEWHERE = {
     "make demo": ("tests/test_package.py", '(["demo"]'),
-    "uv tool install": ("tests/test_package.py", "def fresh("),
     "python3 -m venv": ("tests/test_package.py", "venv.create("),
     "pip install": ("tests/test_package.py", "def fresh("),
     "pondero launch claude": ("tests/cli/gateway/test_launch.py", '"claude"'),
@@ -111,6 +110,29 @@ def test_a_line_that_is_not_run_here_is_in_the_readme_and_its_tests_are_there(st
     assert [line for line in LINES if line.startswith(start)]
     file, word = ELSEWHERE[start]
     assert word in (ROOT / file).read_text("utf-8")
+
+
+def test_a_block_of_commands_is_no_choice_between_them():
+    """A reader pastes a whole block; one way to install is enough here."""
+    for block in blocks("sh"):
+        assert not re.search(r"\bor:", block)
+        assert "uv " not in block  # not everyone has it
+    assert "uv tool install" in (ROOT / "docs/start/install.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs/start").glob("*.md")))
+def test_the_quickstarts_are_linked_where_a_reader_looks_for_them(page):
+    if page.read_text("utf-8").startswith("# Quickstart"):
+        assert f"(docs/start/{page.name})" in README
+
+
+@pytest.mark.parametrize(
+    ("page", "start"),
+    [("gateway", "gateway"), ("gateway", "agent"), ("emulator", "tests"), ("sweep", "evaluation")],
+)
+def test_a_reference_page_begins_with_a_link_to_its_quickstart(page, start):
+    text = (ROOT / "docs" / f"{page}.md").read_text("utf-8")
+    assert f"(start/{start}.md)" in text.partition("```")[0]
 
 
 def test_the_extras_that_are_installed_are_there():

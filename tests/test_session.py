@@ -34,5 +34,5 @@ def test_the_animation_is_small_and_loads_nothing():
 
 def test_it_shows_a_plan_an_answer_and_its_reason():
     shown = [each.text for each in ET.parse(PICTURE).iter(TEXT)]
-    for said in ("asked", "sent", "why", "(answer_room)", "17 * 23 = 391", "391 * 2 = 782"):
+    for said in ("asked", "sent", "why", "answer (answer_room)", "17 * 23 = 391", "391 * 2 = 782"):
         assert said in shown

@@ -51,6 +51,18 @@ class PonderoError(Exception):
         return _redact(super().__repr__())
 
 
+class PythonNote(str):
+    """A note of an error that only a Python program can use; the commands do not print it."""
+
+    __slots__ = ()
+
+
+def user_notes(error: BaseException) -> list[str]:
+    """Return the notes of an error for the user of a command."""
+    notes: list[str] = getattr(error, "__notes__", [])
+    return [note for note in notes if not isinstance(note, PythonNote)]
+
+
 class PonderoWarning(UserWarning):
     """An unknown setting in config.toml, or an adjustment under the policy ``unsupported="warn"``.
 

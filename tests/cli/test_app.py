@@ -1,6 +1,7 @@
 """The command line as somebody meets it: its help, version and colours, and how it ends."""
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,29 @@ def test_demo_needs_nothing_and_fits_80_columns(call, monkeypatch):
     assert code == 0
     assert "Every difference has a reason" in out
     assert max(map(len, out.splitlines())) <= 80
+
+
+def test_the_demo_ends_with_commands_that_work(call, data_dir, monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
+    _, _, after = call("demo")[1].partition("Next")
+    lines = [line.strip().removeprefix("$ ") for line in after.splitlines() if "$ " in line]
+    commands = [shlex.split(line, comments=True) for line in lines]
+    assert [words[1] for words in commands] == ["ask", "plan", "doctor"]
+    assert all(words[0] == "pondero" for words in commands)
+    for words in commands[:2]:
+        assert call(*words[1:])[0] == 0
+    assert "docs/index.md" in after
+
+
+def test_the_demo_names_the_program_as_its_reader_can_start_it(call, monkeypatch, tmp_path):
+    """After 'make demo', pondero is in .venv and not on the PATH."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [str(tmp_path / ".venv/bin/pondero"), "demo"])
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    after = call("demo")[1].partition("Next")[2]
+    assert f"$ {Path('.venv/bin/pondero')} ask --offline" in after
+    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
+    assert "$ pondero ask --offline" in call("demo")[1].partition("Next")[2]
 
 
 @pytest.mark.parametrize("command", ["", *app.list_commands(click.Context(app))])

@@ -71,6 +71,19 @@ def test_an_emulator_and_a_cassette_cost_nothing_and_say_so(tmp_path):
         assert reply.cost_unknown == "the emulator or a recording answered, and nothing is paid"
 
 
+def test_an_answer_of_an_emulator_has_the_list_price_of_its_tokens():
+    with pondero.Client(transport=Emulator()) as asking:
+        reply = asking.ask("claude-opus-5/low", SUM)
+    assert reply.list_price.usd == price_usage("anthropic", "claude-opus-5", reply.usage) > 0
+    paid = client().ask("claude-opus-5/low", SUM)
+    assert paid.list_price == paid.cost
+
+
+def test_there_is_no_list_price_without_a_price_or_a_client():
+    assert client().ask("llamacpp:nobody-knows-it", SUM).list_price is None
+    assert Reply(Message("assistant", ()), "stop").list_price is None
+
+
 def test_a_model_without_a_price_is_named(monkeypatch):
     reply = client().ask("llamacpp:nobody-knows-it", SUM)
     assert reply.cost is None

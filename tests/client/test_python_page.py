@@ -79,6 +79,32 @@ def test_every_block_runs_as_printed(name, page, capsys):
         assert said in printed.splitlines()
 
 
+def test_the_page_runs_without_a_key_a_network_and_settings(
+    service, tmp_path, config_dir, monkeypatch, capsys
+):
+    """But for the block of another SDK, which says what it needs."""
+    monkeypatch.chdir(tmp_path)
+    asked: list[object] = []
+    for kind in (pondero.Client, pondero.AsyncClient):
+        monkeypatch.setattr(kind, "_make_http_transport", asked.append)
+    names: dict[str, object] = {"__name__": "page"}
+    for block in read_blocks((ROOT / "docs" / "python.md").read_text("utf-8")):
+        with monkeypatch.context() as patch:
+            if "import openai" in block:
+                patch.setenv("OPENAI_BASE_URL", f"{service}/v1")
+                patch.setenv("OPENAI_API_KEY", "any")
+            exec(compile(block, "python.md", "exec", dont_inherit=True), names)
+        printed = capsys.readouterr().out
+        for shown in re.findall(r"^ *print\(.*\)  # (.*)$", block, re.MULTILINE):
+            assert shown in printed or shown in EXPLAINED
+    names["client"].close()
+    assert asked == []
+
+
+EXPLAINED = {"what this model may read, and what was withheld"}
+"""Comments of the page that explain a value, and are not the value."""
+
+
 def test_each_program_has_a_part_of_the_page_that_shows_its_own_lines():
     """Bodies in the first block of a part are the program's; what is not indented is the page's."""
     shown = set()

@@ -90,7 +90,7 @@ def questions(tmp_path):
     return file
 
 
-def test_two_thousand_questions_are_answered_once_each(questions, tmp_path):
+def test_two_thousand_questions_are_answered_once_each(questions, tmp_path, capsys):
     output = tmp_path / "answers.jsonl"
     arguments = [str(questions), str(output), "--offline"]
     program = load("many_requests")
@@ -101,6 +101,13 @@ def test_two_thousand_questions_are_answered_once_each(questions, tmp_path):
     rows = [json.loads(line) for line in output.read_text().splitlines()]
     assert sorted(row["question"] for row in rows) == sorted(questions.read_text().splitlines())
     assert {"question": "What is 17 * 23?", "answer": "17 * 23 = 391"} in rows
+    assert re.search(r"[1-9][\d,]* tokens spent", capsys.readouterr().out)
+
+
+def test_a_budget_in_dollars_is_shown_in_dollars(capsys):
+    with load("many_requests").make_bar(in_dollars=True) as bar:
+        bar.add_task("answers", total=1, spent=0.5)
+    assert "$0.50 spent" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("limit", [1, 500, 6_000])

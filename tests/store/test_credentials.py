@@ -1,7 +1,10 @@
 """Where keys and addresses come from."""
 
+import traceback
+
 import pytest
 
+import pondero
 from pondero.client import load_catalog
 from pondero.errors import BadParameter, MissingKey
 from pondero.store import NO_KEY, find_key, resolve_url
@@ -42,6 +45,15 @@ def test_a_missing_key_names_its_variable(monkeypatch, empty):
         monkeypatch.setenv("OPENAI_API_KEY", empty)
     with pytest.raises(MissingKey, match=r"OpenAI needs a key: set OPENAI_API_KEY"):
         find_key(provider("openai"), {}, needed=True)
+
+
+def test_a_traceback_of_a_missing_key_says_how_to_try_without_one():
+    with pytest.raises(MissingKey) as caught:
+        find_key(provider("openai"), {}, needed=True)
+    *_, last = traceback.format_exception_only(caught.value)
+    assert "pondero.Client(transport=Emulator())" in last
+    names: dict[str, object] = {"pondero": pondero}
+    exec(last.partition("write: ")[2], names)  # what it says works as it is
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,15 @@ def test_the_plan_of_the_design_document():
         64000,
         59904,
     )
-    assert first.why == "64,000 would leave no room for an answer below max_tokens 64,000"
+    assert first.why == (
+        "high is 64,000 tokens here; of max_tokens 64,000, 4,096 are kept for the answer"
+    )
+
+
+def test_a_number_above_max_tokens_says_what_is_kept_for_the_answer():
+    (note,) = plan("claude-sonnet-4-5", 8_000, max_tokens=6_000).adjustments
+    said = "8,000 tokens were asked for; of max_tokens 6,000, 3,000 are kept for the answer"
+    assert (note.code, note.why) == ("budget_clamped", said)
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,9 @@ def test_a_model_of_words_gets_the_level_a_number_commonly_means(model, wish, le
     ("model", "wish", "why"),
     [("gpt-5", "max", "high is the highest"), ("gemini-3.1-flash-image", "low", "high is the next above low"),
      ("xai:grok-3-mini", "medium", "low is what it has for medium"),
-     ("gemini-3-pro-preview", 8_192, "medium counts as 8,192 tokens, and without medium, high is the next above medium")],
+     ("gemini-3-pro-preview", 8_192, "8,192 is nearest to medium (8,192 tokens), which this model does not have; high is the next above medium"),
+     ("gpt-5.5", 2_000, "2,000 is nearest to minimal (1,024 tokens), which this model does not have; low is the next above minimal"),
+     ("gpt-5.5", 10_000, "10,000 is nearest to medium (8,192 tokens)")],
 )  # fmt: skip
 def test_the_words_say_which_way_the_ladder_went(model, wish, why):
     assert why in plan(model, wish).adjustments[0].why

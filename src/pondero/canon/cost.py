@@ -30,3 +30,8 @@ class Bill(Protocol):
 
     def total(self) -> Cost | str:
         """Return the cost of all of it, or why it is unknown in one sentence."""
+        ...
+
+    def list_price(self) -> Cost | str:
+        """Return what a service would charge for all of it, or why that is unknown."""
+        ...

@@ -102,6 +102,18 @@ class Reply(Struct, Generic[V], frozen=True):
         found = self._add_up()
         return None if isinstance(found, Cost) else found
 
+    @property
+    def list_price(self) -> Cost | None:
+        """Return what a service charges for ``usage``, also if an emulator answered.
+
+        None if the price is unknown. Of an answer that was paid, it is ``cost``.
+
+        >>> client.ask("claude-opus-5/low", "What is 17 * 23?").list_price.usd
+        Decimal('0.00...')
+        """
+        found = None if self.bill is None else self.bill.list_price()
+        return found if isinstance(found, Cost) else None
+
     def _add_up(self) -> Cost | str:
         return "no client asked for this reply" if self.bill is None else self.bill.total()
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from .. import __version__
-from ..errors import MissingKey, PonderoError, Unreachable
+from ..errors import MissingKey, PonderoError, Unreachable, user_notes
 from .command import (
     NARROW_HELP,
     CommandGroup,
@@ -146,7 +146,7 @@ def run(arguments: list[str]) -> int:
         return error.exit_code
     except PonderoError as error:
         say_error(f"pondero: {describe_error(error)}")
-        for note in getattr(error, "__notes__", ()):
+        for note in user_notes(error):
             say_error(f"({note})")
         if (
             isinstance(error, (MissingKey, Unreachable))

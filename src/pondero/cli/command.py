@@ -305,13 +305,17 @@ def describe_error(error: "PonderoError") -> str:
     return redact_secrets(message)
 
 
-def error_to_json(error: "PonderoError") -> dict[str, str | int | None]:
-    """Return an error as plain JSON values, without secrets."""
+def error_to_json(error: "PonderoError | click.ClickException") -> dict[str, str | int | None]:
+    """Return an error as plain JSON values, without secrets.
+
+    Click's BadParameter and UsageError have the names of ours, and the same meaning.
+    """
     from ..store import redact_secrets
 
+    message = describe_usage_error(error) if isinstance(error, click.ClickException) else str(error)
     return {
         "type": type(error).__name__,
-        "message": redact_secrets(str(error)),
+        "message": redact_secrets(message),
         "status": getattr(error, "status", None),
         "request_id": getattr(error, "request_id", None),
     }

@@ -49,8 +49,10 @@ def check_model() -> Iterator[HealthCheck]:
 def _describe_usual() -> HealthCheck:
     if (usual := find_usual_model()) is None:
         reason = explain_no_default()
-        value = "none is set, and there is no key" if reason is None else f"none is set; {reason}"
-        return HealthCheck("model", None, value)
+        if reason is not None:
+            return HealthCheck("model", None, f"none is set; {reason}")
+        fix = "pondero config set model MODEL, or set a key; --offline needs neither"
+        return HealthCheck("model", None, "none is set, and there is no key", fix)
     return HealthCheck("model", None, f"none is set; {usual.model} is asked ({usual.why})")
 
 

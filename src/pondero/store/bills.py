@@ -9,7 +9,6 @@ from decimal import Decimal
 from functools import cache
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from ..canon import Cost, Reply, Usage
 from .prices import has_prices, price_usage
@@ -40,8 +39,10 @@ class TokenBill(Struct, frozen=True):
 
     def total(self) -> Cost | str:
         """Return the cost of all charges, or why it is unknown in one sentence."""
-        if not self.paid:
-            return NOTHING_PAID
+        return self.list_price() if self.paid else NOTHING_PAID
+
+    def list_price(self) -> Cost | str:
+        """Return the same by the list prices, also if nothing was paid."""
         if not has_prices():
             return NO_PRICES
         usd = Decimal(0)
@@ -56,9 +57,8 @@ class TokenBill(Struct, frozen=True):
 
 def list_cost(reply: Reply) -> str | None:
     """Return the dollars of a reply by list prices, also of an emulator's; None if unknown."""
-    bill = reply.bill
-    found = replace(bill, paid=True).total() if isinstance(bill, TokenBill) else None
-    return str(found) if isinstance(found, Cost) else None
+    found = reply.list_price
+    return None if found is None else str(found)
 
 
 def _explain_unknown(charge: Charge) -> str:

@@ -14,11 +14,15 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from ..catalog import Provider, UrlVariable
-from ..errors import BadParameter, MissingKey
+from ..errors import BadParameter, MissingKey, PythonNote
 
 NO_KEY = "offline"
 """The key sent to the emulator or a cassette, which ignore it."""
 
+_WITHOUT_KEY = PythonNote(
+    "to try it without a key, write: from pondero.emulator import Emulator; "
+    "client = pondero.Client(transport=Emulator())"
+)
 _SEGMENT = re.compile(r"[A-Za-z0-9._-]{1,128}")  # no value of a name may leave its place
 _BLANK = re.compile(r"\{(\w+)\}")
 _PORT = re.compile(r":\d+$")
@@ -64,7 +68,9 @@ def find_key(provider: Provider, given: Mapping[str, str], *, needed: bool) -> s
         f"{provider.label} needs a key: set {variables}, or save one with 'pondero keys set "
         f"{provider.name}'"
     )
-    raise MissingKey(message)
+    error = MissingKey(message)
+    error.add_note(_WITHOUT_KEY)
+    raise error
 
 
 @cache

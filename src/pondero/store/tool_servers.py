@@ -22,6 +22,7 @@ from .secrets import holds_secret, register_secret
 
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _RUNNERS = frozenset(("npx", "uvx", "uv", "python", "python3", "node", "bunx", "deno", "docker"))
+_NAME = re.compile(r"[\w-]+")  # a key of TOML that needs no quotes
 _SUFFIX = re.compile(r"\.(?:py|js|ts|mjs|exe|cmd)$")
 
 
@@ -109,6 +110,8 @@ def _from_command_line(line: str, known: Mapping[str, ToolServer]) -> ToolServer
             f"unknown MCP server {command!r}: not a command, a URL, or a server in config.toml"
         )
         message += names
+        if not args and _NAME.fullmatch(command):
+            message += f"; describe it there as [mcp.{command}], with a command or a url"
         raise BadParameter(message)
     return _server({"command": command, "args": args})
 

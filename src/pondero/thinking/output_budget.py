@@ -114,9 +114,14 @@ def _lower_budget(
     if target.budget is None or fitted == target.budget:
         return target
     code = "budget_clamped" if intent.kind == "budget" else "answer_room"
-    why = f"{target.budget:,} would leave no room for an answer below max_tokens {most:,}"
+    meant = f"{target.budget:,} tokens were asked for"
+    if intent.kind != "budget":
+        meant = f"{target.level} is {target.budget:,} tokens here"
+    why = f"{meant}; of max_tokens {most:,}, {most - fitted:,} are kept for the answer"
     if fitted > target.budget:
         why = f"{fitted:,} is the least this model takes"
+    elif fitted == most:
+        why = f"{fitted:,} is the most this model takes"
     case.note(code, "budget", target.budget, fitted, why)
     return TargetLevel(target.mode, target.level, target.effort, fitted)
 

@@ -262,10 +262,10 @@ def _use_budget(intent: Intent, case: ResolveContext) -> TargetLevel:
     level = models_word(meant, capability)
     why = (
         "this model takes levels, not token budgets, so only max_tokens limits it; "
-        f"{meant} counts as {FIGURES[meant]:,} tokens"
+        f"{tokens:,} is nearest to {meant} ({FIGURES[meant]:,} tokens)"
     )
     if level != meant:
-        why += f", and without {meant}, {_stand_in(level, meant, capability)}"
+        why += f", which this model does not have; {_stand_in(level, meant, capability)}"
     case.note("budget_as_level", "budget", tokens, level, why)
     return TargetLevel("level", level, level)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from ..cassettes import AsyncTap, Redactor
-from ..errors import PonderoError, UsageError
+from ..errors import PonderoError, UsageError, user_notes
 from ..store import Threads, redact_secrets, to_html, to_jsonl, to_markdown, write_atomic
 from .session import Session
 from .state import ChatState, actions, describe_trouble
@@ -106,7 +106,7 @@ def redact_ended(ended: actions.TurnEnded) -> actions.TurnEnded:
     error = ended.error
     if error is None:
         return ended
-    notes = tuple(getattr(error, "__notes__", ()))
+    notes = user_notes(error)
     if all(redact_secrets(text) == text for text in (str(error), *notes)):
         return ended
     clean: PonderoError = error.__class__.__new__(error.__class__)

@@ -194,6 +194,13 @@ def test_without_a_key_it_says_which_variable_and_that_offline_works(ask):
     assert "--offline" in err
 
 
+@pytest.mark.parametrize("command", ["ask", "probe"])
+def test_a_shell_is_told_nothing_of_python(call, data_dir, command):
+    _, _, err = call(command, "claude-opus-5", *([SUM] if command == "ask" else []))
+    assert "needs a key" in err
+    assert "transport=" not in err
+
+
 def test_without_a_question_it_is_a_usage_error(ask):
     code, _, err = ask("--offline", "gpt-5.1/low")
     assert (code, "no question" in err) == (2, True)
@@ -233,8 +240,13 @@ def test_a_cassette_is_recorded_and_played(ask, tmp_path, monkeypatch):
 
 
 def test_output_that_all_went_into_thinking_is_a_failure_with_advice(ask):
-    code, _, err = ask("--offline", "claude-opus-5/high", "--max-tokens", "3", SUM)
-    assert (code, "--max-tokens" in err) == (1, True)
+    code, out, err = ask("--offline", "claude-opus-5/high", "--max-tokens", "3", SUM)
+    assert (code, out, "--max-tokens" in err) == (1, "", True)
+
+
+def test_a_refusal_without_a_word_leaves_standard_output_empty(ask):
+    code, out, _ = ask("--offline", "google:gemini-3-flash-preview", f"{SUM} [emulator: block]")
+    assert (code, out) == (3, "")
 
 
 @pytest.mark.parametrize("model", ["claude-opus-9/high", "gpt-9", "google:gemini-9-pro/off"])

@@ -248,8 +248,11 @@ def test_usage_is_a_line_on_stderr(ask, call, service):
     code, out, err = ask("claude-opus-5/low", "--usage", SUM)
     assert (code, out) == (0, "17 * 23 = 391\n")
     assert re.fullmatch(
-        r"7 in, \d+ thinking, 4 out tokens · offline · [\d.]+ s · as planned\n", err
+        r"anthropic:claude-opus-5/low · 7 in, \d+ thinking, 4 out tokens · offline · "
+        r"[\d.]+ s · as planned\n",
+        err,
     )
+    assert ask("gpt-4o", "--usage", SUM)[2].startswith("openai:gpt-4o · ")
     pytest.importorskip("genai_prices")
     err = call("ask", "claude-opus-5/low", "-u", SUM)[2]
     assert re.search(r" tokens · \$0\.00\d+ · ", err)

@@ -89,11 +89,12 @@ def test_thinking_is_broken_between_words(service, environment, columns):
 
 
 def test_the_figures_of_an_answer_are_broken_between_words(service, environment):
-    seen = asked("claude-opus-5/low", SUM, "--usage", environment=environment, columns=40)
-    rows = [row.rstrip() for row in seen.text.splitlines()]
-    figures = " ".join(rows[rows.index("17 * 23 = 391") + 1 :])
-    assert re.search(r"\d+ in, \d+ thinking, \d+ out tokens · .* · as planned", figures)
-    assert max(map(len, rows)) < 40  # a word that is cut in two fills the row
+    seen = asked("claude-opus-5/low", SUM, "--usage", environment=environment, columns=44)
+    whole = [row.rstrip() for row in seen.text.splitlines()]
+    rows = whole[whole.index("17 * 23 = 391") + 1 :]
+    words = r"anthropic:claude-opus-5/low · \d+ in, \d+ thinking, \d+ out tokens · .* · as planned"
+    assert re.search(words, " ".join(rows))
+    assert max(map(len, rows)) < 44  # a word that is cut in two fills the row
 
 
 @pytest.mark.parametrize(
@@ -168,10 +169,13 @@ def test_a_value_is_indented_for_people(environment):
     assert seen.text.split() == ["{", '"age":', "7", "}"]
 
 
-def test_a_wait_is_counted_and_leaves_no_trace(service, environment):
-    service.faults.append(Fault(kind="hang"))
-    with running("ask", "claude-opus-5/high", SUM, environment=environment) as terminal:
-        terminal.until("thinking 1 s")
+@pytest.mark.parametrize(("after", "doing"), [(None, "waiting"), (1500, "thinking")])
+def test_a_wait_is_counted_and_leaves_no_trace(service, environment, after, doing):
+    """It is called thinking once something came: a failed connection is no thinking."""
+    service.faults.append(Fault(kind="hang", at=after))
+    given = ("ask", "claude-opus-5/high", SUM, "--no-thinking")
+    with running(*given, environment=environment) as terminal:
+        terminal.until(f"{doing} ", " s")
         terminal.press("\x03")
         assert terminal.ended() == 130
         assert terminal.text.replace("^C", "").split() == ["interrupted"]
@@ -260,6 +264,16 @@ def test_answers_that_are_whole_are_shown_when_the_others_are_interrupted(servic
     with Threads.open(f"{environment['PONDERO_DATA_DIR']}/threads.db") as threads:
         kept = [threads.load_messages(thread.id)[1] for thread in threads.list()]
     assert sorted(each.partial for each in kept) == [False, True]
+
+
+def test_columns_wait_until_something_came(service, environment):
+    service.faults += [Fault(kind="hang"), Fault(kind="hang")]
+    given = ("claude-opus-5", "--levels", "low,high")
+    with running("ask", *given, SUM, environment=environment) as terminal:
+        terminal.until("low   waiting ", " s")
+        terminal.press("\x03")
+        assert terminal.ended() == 130
+        assert "thinking" not in terminal.text
 
 
 # -- laws ------------------------------------------------------------------------------------------

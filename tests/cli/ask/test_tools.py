@@ -154,8 +154,8 @@ def test_a_server_that_is_none_says_so(call, service):
     code, out, err = call("ask", "--no-save", "claude-opus-5", "--mcp", "no-such-thing", "Go!")
     assert (code, out) == (2, "")
     assert (
-        "unknown MCP server 'no-such-thing': not a command, a URL, or a server in config.toml"
-        in err
+        "unknown MCP server 'no-such-thing': not a command, a URL, or a server in config.toml; "
+        "describe it there as [mcp.no-such-thing], with a command or a url" in err
     )
 
 

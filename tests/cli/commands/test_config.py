@@ -49,6 +49,20 @@ def test_values_are_as_a_shell_wants_them(call):
     assert call("config", "get", "policy.answer_room")[1] == "8192\n"
 
 
+def test_a_variable_that_takes_precedence_over_a_setting_is_named(call, monkeypatch):
+    monkeypatch.setenv("PONDERO_MODEL", "gemini-3-flash-preview/low")
+    code, _, err = call("config", "set", "model", "claude-opus-5/medium")
+    assert code == 0
+    assert "PONDERO_MODEL is set to 'gemini-3-flash-preview/low', and takes precedence" in err
+    assert "PONDERO_MODEL is set" in call("config", "unset", "model")[2]
+    assert "PONDERO" not in call("config", "set", "thinking", "medium")[2]
+    monkeypatch.setenv("PONDERO_MODEL", " ")
+    assert "PONDERO" not in call("config", "set", "model", "claude-opus-5/medium")[2]
+    pytest.importorskip("textual")
+    monkeypatch.setenv("PONDERO_THEME", "nord")
+    assert "PONDERO_THEME is set to 'nord'" in call("config", "set", "theme", "dracula")[2]
+
+
 def test_a_model_or_a_theme_that_does_not_exist_is_not_set(call):
     code, _, err = call("config", "set", "model", "opsu/high")
     assert code == 2
@@ -102,6 +116,12 @@ def test_a_key_is_piped_in_kept_and_used(call):
     assert find_key(openai, {}, needed=True) == find_key(chat, {}, needed=True) == KEY
 
 
+def test_a_stored_key_says_when_it_is_used(call):
+    err = call("keys", "set", "openai", stdin=KEY)[2]
+    assert err.startswith("the key of OpenAI is stored in ")
+    assert "; it is used if OPENAI_API_KEY is not set" in err
+
+
 def test_a_key_is_typed_unseen(call, monkeypatch):
     monkeypatch.setattr("getpass.getpass", lambda *_, **__: KEY)
     monkeypatch.setattr("click.termui.hidden_prompt_func", lambda prompt: KEY)
@@ -117,7 +137,8 @@ def test_the_environment_wins_over_what_is_kept(call, monkeypatch):
         find_key(load_catalog().catalog.providers["openai"], {}, needed=True)
         == "of-the-environment"
     )
-    assert "wins" in call("keys", "set", "openai", stdin=KEY)[2]
+    err = call("keys", "set", "openai", stdin=KEY)[2]
+    assert "OPENAI_API_KEY is set in the environment, and takes precedence" in err
     listed = json.loads(call("keys", "list", "--json")[1])["keys"]
     assert {row["from"] for row in listed if row["provider"] == "openai"} == {"environment"}
 

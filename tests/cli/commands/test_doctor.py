@@ -244,7 +244,9 @@ def test_an_unknown_default_model_is_no_tick(doctor, config_dir):
 
 @pytest.mark.usefixtures("_read_again")
 def test_a_default_model_says_which_one_it_is(doctor, config_dir):
-    assert found()["model"].ok is None
+    nothing = found()["model"]
+    assert (nothing.ok, nothing.value) == (None, "none is set, and there is no key")
+    assert nothing.fix == "pondero config set model MODEL, or set a key; --offline needs neither"
     write_atomic(config_file(), 'model = "opus/high"\n')
     assert found()["model"] == HealthCheck(
         "model", ok=True, value=f"opus/high: {load_catalog().entry('opus').id}"

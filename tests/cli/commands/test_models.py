@@ -331,3 +331,12 @@ def test_what_the_network_says_is_one_line(cli, served, path, words):
 def test_where_nobody_answers_is_one_line(cli):
     code, out, err = cli("http://127.0.0.1:1/list")
     assert (code, out, err.count("\n")) == (4, "", 1)
+
+
+def test_the_default_of_a_model_is_in_words_that_a_reader_knows(capsys):
+    run(["models", "--provider", "google"])
+    out = capsys.readouterr().out
+    assert "it decides" in out
+    assert "not known" in out
+    assert "dynamic" not in out
+    assert "unaudited" not in out

@@ -38,7 +38,7 @@ def policy_file(config_dir):
 def test_plan_shows_asked_sent_why_and_the_exact_json(cli):
     code, out, err = cli("plan", "claude-sonnet-4-5/high", "--temperature", "0.2")
     assert (code, err) == (0, "")
-    for words in ("asked   high", "sent    high, 59,904 tokens", "why     64,000 would leave"):
+    for words in ("asked   high", "sent    high, 59,904 tokens", "why     high is 64,000 tokens"):
         assert words in out
     shown = out.partition("json    ")[2]
     assert json.loads(shown) == pondero.plan("claude-sonnet-4-5", "high").fields

@@ -20,7 +20,7 @@ from .prompt import AskPrompt, add_tools, question_of, transport_of
 from .result import AskResult, add_typed_value, make_result
 from .thread import AskStart, continue_thread, save_turn, start_thread
 from .tools import Approval, ToolResults, keep_stdout
-from .writers import AnswerWriter, exit_code_for, make_writer
+from .writers import AnswerWriter, exit_code_for, make_writer, print_early_error
 
 
 @click.command(
@@ -56,17 +56,11 @@ def ask(words: tuple[str, ...], **options: Any) -> int:
     given = AskOptions(**options)
     if given.as_json and given.as_lines:
         raise click.UsageError("use --json or --json-lines, not both")
-    if given.variables and given.template is None:
-        raise click.UsageError("-p fills in a template; name one with --template")
-    kept = None if given.template is None else load_template(given.template)
-    starts, prompt = _starts(words, given, kept)
-    question = question_of(prompt, given, kept)
-    if (chosen := starts[0].chosen) is not None:
-        say_chosen(chosen, Start(chosen.model, None if given.levels else starts[0].thinking))
-    if question.system is not None:
-        starts = [replace(start, system=question.system) for start in starts]
-    approval = Approval(given.approved, asks=len(starts) == 1)
-    question = add_tools(question, given, approval)
+    try:
+        starts, question, approval = _prepare(words, given)
+    except (PonderoError, click.ClickException) as error:
+        print_early_error(error, given)
+        raise
     try:
         with exit_on_signals(), keep_stdout() if given.tools else nullcontext():
             if len(starts) == 1:
@@ -77,6 +71,23 @@ def ask(words: tuple[str, ...], **options: Any) -> int:
     finally:
         if words_for_user := approval.words():
             say(words_for_user)
+
+
+def _prepare(
+    words: tuple[str, ...], given: AskOptions
+) -> tuple[list[AskStart], AskPrompt, Approval]:
+    """Return everything that is known before a question is asked; raise if an option is wrong."""
+    if given.variables and given.template is None:
+        raise click.UsageError("-p fills in a template; name one with --template")
+    kept = None if given.template is None else load_template(given.template)
+    starts, prompt = _starts(words, given, kept)
+    question = question_of(prompt, given, kept)
+    if (chosen := starts[0].chosen) is not None:
+        say_chosen(chosen, Start(chosen.model, None if given.levels else starts[0].thinking))
+    if question.system is not None:
+        starts = [replace(start, system=question.system) for start in starts]
+    approval = Approval(given.approved, asks=len(starts) == 1)
+    return starts, add_tools(question, given, approval), approval
 
 
 def _starts(
@@ -102,6 +113,8 @@ def _ask_one(start: AskStart, question: AskPrompt, given: AskOptions, approval: 
     approval.pause = sheet.pause
     try:
         answer = _turn(start, question, given, sheet, approval)
+    except PonderoError as problem:  # of the policy, a server or a cassette: nothing was asked
+        answer = AskResult(start=start, paid=given.paid, error=problem)
     finally:
         sheet.pause()
     sheet.end(answer)

@@ -1,7 +1,7 @@
 """``ask`` of several models or levels at the same time; one that fails leaves the others."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from time import monotonic
 
 from ...canon import Event
@@ -15,7 +15,7 @@ from .prompt import AskPrompt, async_transport_of
 from .result import AskResult, add_typed_value, make_result
 from .thread import AskStart, save_turn
 from .tools import ToolResults
-from .writers import exit_code_for, make_lines_writer, remarks
+from .writers import exit_code_for, make_lines_writer, print_early_error, remarks
 
 
 def ask_many(starts: Sequence[AskStart], question: AskPrompt, given: AskOptions) -> int:
@@ -27,7 +27,18 @@ def ask_many(starts: Sequence[AskStart], question: AskPrompt, given: AskOptions)
     except KeyboardInterrupt:
         _print(answers, given)
         raise
+    except PonderoError as error:  # of the policy or a cassette: nothing was asked
+        if given.as_lines:
+            print_early_error(error, given)
+            raise
+        answers = dict(enumerate(_make_failures(starts, error, given)))
     return _print(answers, given)
+
+
+def _make_failures(
+    starts: Sequence[AskStart], error: PonderoError, given: AskOptions
+) -> Iterator[AskResult]:
+    return (AskResult(start=start, paid=given.paid, error=error) for start in starts)
 
 
 async def _ask_all(
@@ -110,7 +121,7 @@ def _print(answers: dict[int, AskResult], given: AskOptions) -> int:
         print_json([answer.to_json() for answer in whole])
     elif not given.as_lines:
         failures = {str(answer.error) for answer in whole}
-        if whole[0].error is not None and len(failures) == 1:  # a missing key, say: told once
+        if whole and whole[0].error and len(failures) == 1:  # a missing key, say: told once
             raise whole[0].error
         print_answers(whole, plain=given.plain, thinking=bool(given.shown))
         for answer in whole:

@@ -55,6 +55,11 @@ class AskOptions(Struct, frozen=True, kw_only=True):
         """Return whether a service answers, and not the emulator or a recording."""
         return not self.offline and self.cassette is None
 
+    @property
+    def names_several(self) -> bool:
+        """Return whether several models or levels are named, valid or not."""
+        return max(1, len(self.models)) * max(1, len(split_levels(self.levels))) > 1
+
 
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Model": ("models", "levels", "policies", "offline"),
@@ -173,7 +178,7 @@ def _rest() -> Iterator[_Option]:
         "--plain", is_flag=True, help="Print the answer as plain text, without rendering Markdown."
     )
     yield click.option(
-        "-u", "--usage", is_flag=True, help="Print tokens, cost, time and verdict on stderr."
+        "-u", "--usage", is_flag=True, help="Print model, tokens, cost, time and verdict on stderr."
     )
     yield click.option(
         "--wire", is_flag=True, help="Print the raw request and response on stderr, keys redacted."
@@ -229,14 +234,18 @@ def template_settings(template: Template | None) -> dict[str, Any]:
 
 def parse_levels(text: str | None) -> tuple[str, ...]:
     """Return the levels of a comma-separated list; raise BadThinking for an unknown one."""
-    if text is None:
-        return ()
-    levels = tuple(dict.fromkeys(filter(None, (word.strip() for word in text.split(",")))))
-    if not levels:
+    levels = split_levels(text)
+    if text is not None and not levels:
         raise click.UsageError("--levels is a list such as low,high")
     for each in levels:
         parse_intent(each)
     return levels
+
+
+def split_levels(text: str | None) -> tuple[str, ...]:
+    """Return the words of a comma-separated list, each once."""
+    words = (word.strip() for word in (text or "").split(","))
+    return tuple(dict.fromkeys(filter(None, words)))
 
 
 def _bad(message: str) -> click.BadParameter:

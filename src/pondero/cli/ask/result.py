@@ -52,6 +52,13 @@ class AskResult(Struct, frozen=True, kw_only=True):
         return self.start.name
 
     @property
+    def full_name(self) -> str:
+        """Return the model that answered as provider:model, with the level that was asked for."""
+        plan = self.reply.plan if self.reply else None
+        model = plan.model if plan else self.start.full_name
+        return model if self.start.thinking is None else f"{model}/{self.start.thinking}"
+
+    @property
     def usage(self) -> Usage:
         """Return the tokens of all exchanges; what no service said is None."""
         fields = Usage.__struct_fields__
@@ -112,7 +119,7 @@ class AskResult(Struct, frozen=True, kw_only=True):
         reply, plan = self.reply, self.reply.plan if self.reply else None
         made: dict[str, Any] = {
             "version": VERSION,
-            "model": plan.model if plan else self.start.full_name,
+            "model": plan.model if plan else self.start.full_name or None,
             "asked": self.start.thinking,
             "level": plan.level if plan else None,
             "text": reply.text if reply else None,

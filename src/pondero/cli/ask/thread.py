@@ -51,7 +51,10 @@ _LEAST = 4  # letters of an id that are enough to tell it from a word of the que
 
 
 class AskStart(Struct, frozen=True):
-    """What a question starts from: a model, a level, and the thread it continues."""
+    """What a question starts from: a model, a level, and the thread it continues.
+
+    The model is an empty text in an error from before it was known.
+    """
 
     model: str
     thinking: Json = None
@@ -69,6 +72,8 @@ class AskStart(Struct, frozen=True):
     @property
     def full_name(self) -> str:
         """Return the model as provider:model; as it was typed if the catalog has none like it."""
+        if not self.model:
+            return ""
         try:
             return load_catalog().entry(self.model).id
         except UsageError:

@@ -30,6 +30,9 @@ from .result import VERSION, AskResult
 from .thread import AskStart
 
 if TYPE_CHECKING:
+    from click import ClickException
+
+    from ...errors import PonderoError
     from ..output.live import ThinkingCounter, Typeset
 
 _LONGEST = 300  # characters of a line about a tool
@@ -161,7 +164,7 @@ class TerminalWriter:
             return
         if self._shaped:
             _print_value(answer)
-        elif not (self._ended or sys.stdout.isatty()):
+        elif not (self._ended or sys.stdout.isatty() or _is_failure(answer.reply)):
             echo()  # of an answer without a word
         if answer.reply is not None:
             if self._due:
@@ -169,7 +172,7 @@ class TerminalWriter:
             for remark in remarks(answer.reply):
                 say(remark)
         if self._usage:
-            say(answer.figures(), dim=True)
+            say(f"{answer.full_name} · {answer.figures()}", dim=True)
 
     def _stop_counting(self) -> None:
         if self._counter is not None:
@@ -270,7 +273,7 @@ class JsonLinesWriter:
                 self._finished["value"] = SecretRedactor().value(answer.value)
         self._print_finished()
         if answer.error is not None:
-            self._print({"type": "error", "error": error_to_json(answer.error)})
+            self._print(_error_line(answer.error))
 
     def _print_finished(self) -> None:
         if self._finished is not None:
@@ -279,6 +282,19 @@ class JsonLinesWriter:
 
     def _print(self, raw: dict[str, Any]) -> None:
         echo(dump_json(raw if self._label is None else {"of": self._label, **raw}), exact=True)
+
+
+def print_early_error(error: "PonderoError | ClickException", given: AskOptions) -> None:
+    """Print an error before any model was asked as JSON, if the user wants JSON."""
+    if given.as_lines:
+        echo(dump_json(_error_line(error)), exact=True)
+    elif given.as_json:
+        answer = AskResult(start=AskStart("")).to_json() | {"error": error_to_json(error)}
+        print_json([answer] if given.names_several else answer)
+
+
+def _error_line(error: "PonderoError | ClickException") -> dict[str, Any]:
+    return {"type": "error", "error": error_to_json(error)}
 
 
 def _can_redraw(stream: TextIO) -> bool:
@@ -321,6 +337,10 @@ def _explain_no_thinking(start: AskStart, reply: Reply) -> str:
     if reply.usage.thinking:
         return f"{reply.usage.thinking:,} tokens of thinking came without their text"
     return "none came"
+
+
+def _is_failure(reply: Reply | None) -> bool:
+    return reply is not None and (reply.verdict == "exhausted" or reply.finish in _REFUSED)
 
 
 def exit_code_for(reply: Reply, *, prefix: str = "") -> int:

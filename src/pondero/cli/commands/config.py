@@ -1,5 +1,6 @@
 """``config``: read and change config.toml; its comments stay."""
 
+import os
 import sys
 from typing import Any
 
@@ -21,6 +22,7 @@ from ..command import CommandGroup, examples, json_option, print_json
 from ..output.echo import echo, say
 from .completion import setting
 
+_VARIABLES = {"model": "PONDERO_MODEL", "theme": "PONDERO_THEME"}
 _FIRST = """\
 # pondero's settings; 'pondero config set NAME VALUE' changes them too. Keep no key here: see
 # 'pondero keys'.
@@ -101,6 +103,7 @@ def set_(name: str, value: str) -> None:
     if check := _TRIED.get(name):
         check(value)
     echo(f"{name} = {_toml(set_config(name, value))}", err=True)
+    _tell_of_variable(name)
 
 
 @config.command(epilog=examples("pondero config unset thinking"))
@@ -109,6 +112,7 @@ def unset(name: str) -> None:
     """Remove NAME, so that its default applies again."""
     if not unset_config(name):
         echo(f"{name} is not set", err=True)
+    _tell_of_variable(name)
 
 
 @config.command(epilog=examples("pondero config edit", "EDITOR=nano pondero config edit"))
@@ -121,6 +125,13 @@ def edit() -> None:
         write_atomic(file, _FIRST)
     click.edit(filename=str(file))
     check_config()
+
+
+def _tell_of_variable(name: str) -> None:
+    """Say that a variable takes precedence over a setting, if it is set."""
+    variable = _VARIABLES.get(name, "")
+    if found := os.environ.get(variable, "").strip():
+        say(f"{variable} is set to {found!r}, and takes precedence; 'unset {variable}' ends that")
 
 
 def _shell_lines(value: Any) -> list[str]:

@@ -1,7 +1,10 @@
 """``demo``: levels, APIs, tools and a handoff, on the emulator."""
 
+import os
 import shutil
+import sys
 import textwrap
+from pathlib import Path
 from typing import Any
 
 import click
@@ -29,6 +32,11 @@ _REASONS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("a model that cannot be off", "gemini-3-pro-preview/off", {}),
     ("a model that is newer than the catalog", "claude-opus-9/high", {}),
 )
+_NEXT = (
+    'ask --offline gpt-5.5/low "What is 391 / 17?"',
+    "plan claude-opus-5/high    # what would be sent, for any model",
+    "doctor                     # which keys and extras there are",
+)
 
 
 @click.command()
@@ -51,6 +59,21 @@ def demo() -> None:
         echo(style_text(f"  $ pondero plan {model}{_flags(asked)}", fg="cyan"))
         print_plan(plan(model, **asked), indent=4, without=("facts", "model"))
         echo()
+    _title("Next")
+    program = _name_program()
+    for words in _NEXT:
+        echo(style_text(f"  $ {program} {words}", fg="cyan"))
+    echo()
+    echo("  docs/index.md of the repository has a start of five minutes for scripts,")
+    echo("  agents, teams, evaluations and tests.")
+
+
+def _name_program() -> str:
+    """Return what the reader can type: 'make demo' leaves the program in .venv, not on the PATH."""
+    started = Path(sys.argv[0])
+    if shutil.which("pondero") is not None or started.stem != "pondero":
+        return "pondero"
+    return os.path.relpath(started)
 
 
 def _talk(client: Client) -> None:

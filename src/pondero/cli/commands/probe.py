@@ -62,7 +62,7 @@ def probe(model: str, *, write: bool, discover: bool, as_json: bool, **options: 
 
     Exit 0: live; 1: deaf, partly live, or off is not off; 2: undecided; 3: it could not ask.
     """
-    from ...errors import PonderoError
+    from ...errors import PonderoError, user_notes
     from ...store import redact_secrets
 
     try:
@@ -72,7 +72,7 @@ def probe(model: str, *, write: bool, discover: bool, as_json: bool, **options: 
     except (PonderoError, click.UsageError) as error:
         text = error.message if isinstance(error, click.UsageError) else str(error)
         echo(f"pondero: {redact_secrets(text)}", err=True)
-        for note in getattr(error, "__notes__", ()):
+        for note in user_notes(error):
             echo(f"({redact_secrets(note)})", err=True)
         return _COULD_NOT_ASK
 

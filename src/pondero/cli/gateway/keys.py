@@ -56,9 +56,9 @@ def set_(provider: str) -> None:
     if not key or not key.isprintable() or " " in key:
         raise UsageError("this is not a key: it is empty or contains spaces; nothing was stored")
     where = save_key(variable, key)
-    echo(
-        f"the key of {found.label} is stored in {_describe_place(where)}, for {variable}", err=True
-    )
+    place = _describe_place(where)
+    used = f"it is used if {variable} is not set"
+    echo(f"the key of {found.label} is stored in {place}; {used}", err=True)
     if os.environ.get(variable):
         echo(f"{variable} is set in the environment, and takes precedence", err=True)
 

@@ -27,13 +27,15 @@ class _AnswerProgress(Struct):
     """How far one answer has come."""
 
     name: str
+    begun: bool = False
     thought: int = 0
     said: int = 0
     seconds: float | None = None
 
     def line(self, width: int, now: float) -> str:
         seconds = now if self.seconds is None else self.seconds
-        doing = "done" if self.seconds is not None else "answering" if self.said else "thinking"
+        doing = "answering" if self.said else "thinking" if self.begun else "waiting"
+        doing = doing if self.seconds is None else "done"
         counts = ((self.thought, "thinking"), (self.said, "out"))
         said = [f"~{count // _LETTERS_A_TOKEN:,} {kind}" for count, kind in counts if count]
         tokens = f"  {', '.join(said)}" if said else ""
@@ -69,6 +71,7 @@ class ColumnProgress:
 
     def feed(self, number: int, event: Event) -> None:
         """Count what an event of one of the answers brings."""
+        self._progress[number].begun = True
         if isinstance(event, ThinkingDelta):
             self._progress[number].thought += len(event.text)
         elif isinstance(event, TextDelta):

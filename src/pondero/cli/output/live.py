@@ -204,10 +204,14 @@ def live_lines(lines: Callable[[], RenderableType]) -> Live:
 
 
 class ThinkingCounter:
-    """A line on stderr while ``doing`` (thinking, waiting): seconds, and hidden thinking tokens."""
+    """A line on stderr while ``doing`` (thinking, waiting): seconds, and hidden thinking tokens.
+
+    Until something came it says waiting: there may be no connection.
+    """
 
     def __init__(self, doing: str) -> None:
         self._doing = doing
+        self._begun = False
         self._live: Live | None = None
         self._spinner = Spinner("dots")
         self._began = 0.0
@@ -219,11 +223,13 @@ class ThinkingCounter:
         if self._live is not None:
             return
         self._began, self._letters, self._tokens = monotonic(), 0, None
+        self._begun = False
         self._live = live_lines(self._line)
         self._live.start()
 
     def feed(self, event: Event) -> None:
         """Count what an event says of thinking."""
+        self._begun = True
         if isinstance(event, ThinkingDelta):
             self._letters += len(event.text)
         elif isinstance(event, UsageUpdate) and event.usage.thinking:
@@ -242,5 +248,6 @@ class ThinkingCounter:
         guess = self._letters // _LETTERS_A_TOKEN
         count = f"~{guess:,}" if self._tokens is None else f"{self._tokens:,}"
         tokens = f" · {count} tokens" if guess or self._tokens else ""
-        self._spinner.update(text=Text(f"{self._doing} {seconds:.0f} s{tokens}", style="dim"))
+        doing = self._doing if self._begun else "waiting"
+        self._spinner.update(text=Text(f"{doing} {seconds:.0f} s{tokens}", style="dim"))
         return self._spinner

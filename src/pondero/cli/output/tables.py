@@ -27,6 +27,7 @@ _DEFAULTS = {
     "dynamic": "decides by itself when nothing is sent",
 }
 _DEFAULTS |= {"on": "thinks by default", "unaudited": "default not known"}
+_SHORT_DEFAULTS = {"dynamic": "it decides", "unaudited": "not known"}
 
 
 class Screen(Console):
@@ -108,6 +109,10 @@ def print_plans(plans: Sequence[Plan]) -> None:
         console.print(Padding(line, (0, 1)))
 
 
+def _format_default(entry: ModelEntry) -> str:
+    return _SHORT_DEFAULTS.get(entry.capability.default, entry.capability.default)
+
+
 def _cell(plan: Plan | None) -> Text:
     if plan is None:
         return Text("")
@@ -121,7 +126,7 @@ def print_models(entries: Iterable[ModelEntry]) -> None:
     groups = [list(group) for _, group in groupby(entries, key=lambda entry: entry.provider)]
     rows = [
         [
-            (each.model, _format_levels(each), _format_off(each), each.capability.default)
+            (each.model, _format_levels(each), _format_off(each), _format_default(each))
             for each in group
         ]
         for group in groups

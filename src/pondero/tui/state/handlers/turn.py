@@ -405,7 +405,7 @@ def describe_trouble(error: PonderoError) -> tuple[str, ...]:
     said = name_chat_commands(" ".join(str(error).split())) or type(error).__name__
     status = getattr(error, "status", None)  # an error without its keys, see reports, has none
     kind = f" ({status})" if status else ""
-    notes = tuple(f"  → {note}" for note in getattr(error, "__notes__", ()))
+    notes = tuple(f"  → {note}" for note in errors.user_notes(error))
     if notes and isinstance(error, _NAMED_BY_NOTES):
         return (f"✗ {said}{kind}", *notes)
     way = next((way for kind, way in _WAYS if isinstance(error, kind)), None)
