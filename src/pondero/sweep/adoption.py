@@ -20,6 +20,9 @@ def calibration_of(
 ) -> Calibration:
     """Return a calibration of the recommended or the given level; raise if it is sent otherwise."""
     arm = _find_arm(results, level)
+    if not arm.n:
+        message = f"run {results.run} has no graded answer of {arm.name}: nothing was measured"
+        raise UsageError(message)
     _check_still_sent(results, arm)
     facts = results.facts
     return Calibration(

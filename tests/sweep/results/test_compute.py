@@ -11,6 +11,7 @@ import pytest
 from tests.sweep.runs import Scripted, answered, begun, found, runner
 
 from pondero.canon import Usage
+from pondero.errors import UsageError
 from pondero.sweep.engines.engine import TrialResult
 from pondero.sweep.grading.judges import make_judge
 from pondero.sweep.results.compute import compute_results
@@ -493,3 +494,102 @@ def test_a_capital_wins_at_20_also_when_the_judges_bounds_use_up_some_of_the_err
     assert low.verdict == "enough"
     assert low.capital == low.history[-1] >= 20 * (1 - 1e-9)
     assert max(low.history[:-1]) < 20
+
+
+# -- requests that fail ----------------------------------------------------------------------------
+
+_DOWN = "could not reach api.example.com: no route to host"
+
+
+def failing(arms, *, since=0, right=0.9, error=_DOWN):
+    """Answers of a ladder, but requests to these arms fail from a question on."""
+    answers = ladder(right, right)
+
+    def answer(ask):
+        settled = answers(ask)
+        if ask.arm in arms and ask.position >= since:
+            return TrialResult(key=ask.key, finish="error", error=error)
+        return settled
+
+    return answer
+
+
+@pytest.mark.parametrize("past_gate", [False, True])
+def test_a_run_whose_every_request_failed_recommends_nothing_and_says_why(past_gate):
+    engine = Scripted(failing({0, 1}))
+    with begun(200, past_gate=past_gate) as run:
+        asyncio.run(runner(run, engine).finish())
+        results = compute_results(run)
+    assert (results.recommend(), results.is_gated, results.state) == (None, True, "stopped")
+    assert len(engine.asked) == 40  # the pilot: more requests would only fail too
+    assert [each.condition for each in results.gate] == ["failed"]
+    again = f"'pondero sweep resume {results.run}' asks them again"
+    assert results.why == f"every request failed, 40 of 40: {_DOWN}; {again}"
+
+
+@pytest.mark.parametrize("past_gate", [False, True])
+def test_a_reference_without_answers_recommends_nothing(past_gate):
+    results = found(200, failing({1}), past_gate=past_gate)
+    assert results.recommend() is None
+    assert results.gate[0].stays
+    assert "20 of 20 requests to anthropic:claude-opus-5/high, the reference, failed" in results.why
+    with pytest.raises(UsageError, match="no graded answer of anthropic:claude-opus-5/high"):
+        results.calibration("none", level="high")
+
+
+def test_a_cheaper_level_without_answers_stops_the_run_and_is_a_caution_past_the_gate():
+    assert found(200, failing({0}), past_gate=False).recommend() is None
+    results = found(200, failing({0}))
+    assert results.recommend().level == "high"
+    assert any(label == "caution" and _DOWN in words for label, words in results.findings())
+
+
+def test_a_connection_that_is_lost_after_the_pilot_does_not_leave_the_reference():
+    with begun(200, past_gate=False) as run:
+        asyncio.run(runner(run, Scripted(failing({0, 1}, since=25))).finish())
+        results = compute_results(run)
+        assert (results.recommend(), results.is_gated, results.state) == (None, True, "stopped")
+        assert _DOWN in results.why
+        again = runner(run, Scripted(failing(())))
+        again.retry_errors()
+        asyncio.run(again.finish())
+        results = compute_results(run)
+    assert (results.recommend().level, results.state) == ("low", "done")
+
+
+def test_requests_that_failed_are_counted_with_the_commonest_error():
+    def answer(ask):
+        settled = ladder(0.9, 0.9)(ask)
+        if ask.arm == 0 and ask.position in (3, 30, 40):
+            error = _DOWN if ask.position > 3 else "timed out"
+            return TrialResult(key=ask.key, finish="error", error=error)
+        return settled
+
+    told = dict(found(200, answer).findings())
+    assert told["failed"].startswith(f"low 3: most often {_DOWN}; 'pondero sweep resume ")
+
+
+# -- questions that tell levels apart --------------------------------------------------------------
+
+
+def test_a_reference_that_is_always_right_does_not_stop_a_run_if_a_level_is_often_wrong():
+    results = found(200, ladder(0.5, 1, 1), levels="off,low,high", past_gate=False)
+    assert results.gate == ()
+    assert results.recommend().level == "low"
+
+
+def test_one_wrong_answer_of_a_level_is_not_often():
+    results = found(80, lambda ask: answered(ask, ask.arm or ask.position != 3), past_gate=False)
+    assert [each.condition for each in results.gate] == ["ceiling"]
+    assert f"'pondero sweep resume {results.run} --continue' runs it anyway" in results.table()
+
+
+def test_offline_the_emulator_that_cannot_answer_is_named_and_not_the_judge():
+    def helpless(ask):
+        text = 'You asked: "Who?". I am an emulator; this is all I can say to it.'
+        return TrialResult(key=ask.key, text=text, usage=Usage(input=1, output=1))
+
+    results = found(200, helpless, past_gate=False)
+    assert "the emulator only does sums" in results.why
+    assert "the judge" not in results.why
+    assert dict(results.findings())["offline"].startswith("40 of 40 answers are none")

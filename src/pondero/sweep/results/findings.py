@@ -1,18 +1,21 @@
 """What a run's results say in words: the recommendation, each arm, and what it cost."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from ...emulator import has_answer
 from ...extras import install_hint
 from ...store import has_prices
 from ..points import describe_points
+from ..run.gate import find_commonest
 from .number_format import format_cost, format_share_points, many, percent
 
 if TYPE_CHECKING:
+    from ..run.gate import GateProblem
     from ..statistics.forecast import Forecast
     from .kinds import KindResult
-    from .values import ArmResult, SweepResults
+    from .values import ArmResult, SweepResults, TrialAnswer
 
 Finding = tuple[str, str]
 
@@ -30,12 +33,11 @@ def iter_headline(results: "SweepResults") -> Iterator[Finding]:
     """Yield what is recommended, what it saves, and why; or why nothing is."""
     found, chosen = results.recommendation, results.recommended_arm
     if found is None or chosen is None:
-        yield "nothing" if results.is_gated or results.state == "done" else "undecided", results.why
+        is_open = not results.is_gated and results.state != "done"
+        yield "undecided" if is_open else "no result", results.why
         for problem in results.gate:
-            for example in problem.examples:
-                yield "", f"answered {example.answer[:60]!r}, target {list(example.targets)!r}"
-            if problem.judges:
-                yield "", f"judges that accept one of these: {', '.join(problem.judges)}"
+            yield from (("", line) for line in problem.evidence)
+        yield from _past_gate(results)
         yield from _forecast(results)
         return
     if chosen is results.reference:
@@ -49,6 +51,23 @@ def iter_headline(results: "SweepResults") -> Iterator[Finding]:
     yield "reason", f"{found.why} ({_describe_units(results, chosen)}; {_WRONGLY})"
     yield "measured", _describe_difference(results, chosen)
     yield from _cautions(results)
+
+
+def describe_past_gate(problems: "Sequence[GateProblem]", command: str) -> str:
+    """Return how to continue past the sanity gate, and what that gives; empty if it cannot."""
+    if any(each.is_final for each in problems):
+        return ""  # its sentence says how
+    does = "runs it anyway"
+    if any(each.stays for each in problems):
+        does = "only measures: nothing is recommended while this holds"
+    return f"{command} {does}"
+
+
+def _past_gate(results: "SweepResults") -> Iterator[Finding]:
+    if results.is_gated and not results.facts.past_gate:
+        command = f"'pondero sweep resume {results.run} --continue'"
+        if said := describe_past_gate(results.gate, command):
+            yield "", f"{said}; no answer is asked for again"
 
 
 def _describe_units(results: "SweepResults", arm: "ArmResult") -> str:
@@ -178,6 +197,8 @@ def _apart(results: "SweepResults") -> Iterator[Finding]:
     missing = [f"{arm.level} {arm.missing}" for arm in results.arms if arm.missing]
     if missing:
         yield "missing", f"counted against the cheaper arm: {', '.join(missing)}"
+    yield from _failed(results)
+    yield from _unanswered(results)
     if results.lost[0]:
         what = f"{results.lost[0]} {many(results.lost[0], 'attempt')} brought no answer"
         cost = format_cost(results.lost[1])
@@ -190,6 +211,40 @@ def _apart(results: "SweepResults") -> Iterator[Finding]:
         kappa = "" if found.kappa is None else f", kappa {found.kappa:.2f}"
         yield "judge", f"agrees with {found.agreed} of {found.count} labelled answers{kappa}"
     yield from _labels(results)
+
+
+def _failed(results: "SweepResults") -> Iterator[Finding]:
+    """Yield how many requests of each arm failed, and the commonest error."""
+    if any(each.condition == "failed" for each in results.gate):
+        return  # said already
+    found = {
+        arm.level: [each.settled.error for each in answers if each.settled.error is not None]
+        for arm, answers in zip(results.arms, _answers_by_arm(results), strict=True)
+    }
+    counts = ", ".join(f"{level} {len(errors)}" for level, errors in found.items() if errors)
+    if counts:
+        why = find_commonest(error for errors in found.values() for error in errors)
+        again = f"'pondero sweep resume {results.run}' asks them again"
+        yield "failed", f"{counts}: {why}; {again}"
+
+
+def _unanswered(results: "SweepResults") -> Iterator[Finding]:
+    """Yield how many questions the emulator could not answer."""
+    if not results.facts.spec.offline:
+        return
+    answers = [each.settled for every in _answers_by_arm(results) for each in every]
+    answers = [each for each in answers if each.error is None]
+    helpless = sum(not has_answer(each.text) for each in answers)
+    if helpless:
+        many_answers = f"{helpless:,} of {len(answers):,} answers"
+        yield "offline", f"{many_answers} are none: the emulator only does sums"
+
+
+def _answers_by_arm(results: "SweepResults") -> list[list["TrialAnswer"]]:
+    return [
+        [each for row in results.rows if (cell := row.cells[arm]) for each in cell.answers]
+        for arm in range(len(results.arms))
+    ]
 
 
 def _labels(results: "SweepResults") -> Iterator[Finding]:
