@@ -65,7 +65,7 @@ def test_a_level_that_the_user_chose_says_what_it_lacks():
     assert "chosen by hand; the run recommends anthropic:claude-opus-5/low" in (
         pondero.plan("auto:dear").adjustments[0].why
     )
-    few = swept(20, past_gate=False)
+    few = swept(20)  # past the gate: a level that no question was asked of cannot be adopted
     with pytest.raises(UsageError, match="recommends nothing: 20 questions are too few"):
         few.adopt("few")
     few.adopt("few", level="claude-opus-5/medium")

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from .results.axes import Axis, amount_axis, share_axis
     from .results.ci import csv_of, decide_options, junit_of, labels_csv
     from .results.compute import compute_results
-    from .results.findings import describe_forecast
+    from .results.findings import describe_forecast, describe_past_gate
     from .results.inspect_log import inspect_logs
     from .results.jsonl import iter_jsonl
     from .results.number_format import format_cost
