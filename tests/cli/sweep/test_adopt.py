@@ -49,6 +49,15 @@ def test_what_to_try_next_works_for_an_offline_calibration(pondero):
     assert "391" in pondero("ask", "--offline", "claude-opus-5/auto:sums", "What is 17 * 23?")
 
 
+def test_a_plan_for_the_emulator_takes_its_calibration_and_one_for_the_service_says_so(pondero):
+    swept(offline=True)
+    pondero("sweep", "adopt", "last", "--as", "sums")
+    plan = json.loads(pondero("plan", "--offline", "claude-opus-5/auto", "--json"))
+    assert (plan["level"], plan["adjustments"][0]["code"]) == ("low", "calibrated")
+    said = " ".join(pondero("plan", "claude-opus-5/auto").split())
+    assert "calibration 'sums' was measured offline, and applies to --offline only" in said
+
+
 def test_a_person_is_asked_before_one_is_replaced(pondero):
     swept()
     adopt("sums", "max")
