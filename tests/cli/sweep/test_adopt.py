@@ -109,3 +109,15 @@ def test_a_calibration_is_forgotten_even_a_broken_one(config_dir, pondero):
     (config_dir / "calibrations" / "odd.json").write_text("{")
     assert list(json.loads(pondero("sweep", "calibrations", "--json"))["broken"]) == ["odd"]
     pondero("sweep", "forget", "odd")
+
+
+def test_the_check_of_an_offline_calibration_says_that_the_emulator_is_asked(call):
+    swept(offline=True)
+    call("sweep", "adopt", "last", "--as", "sums")
+    for offline in ((), ("--offline",)):
+        code, out, err = call("sweep", "check", "sums", "--questions", "3", *offline)
+        assert (code, out.startswith("sums still holds: 3 questions")) == (0, True)
+        assert "sums was measured offline, so the emulator is asked" in err
+    adopt("real", "low")
+    code, _, err = call("sweep", "check", "real", "--offline")
+    assert (code, "'real' was measured at the service" in err) == (2, True)
