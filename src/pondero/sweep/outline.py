@@ -196,7 +196,9 @@ class Outline(Struct, frozen=True):
         lower = "" if self.spec.max_tokens else "; --max-tokens lowers it"
         stops, budget = "", self.spec.budget
         if budget is not None:
-            short = ", and the pilot may not fit into it" if pilot > Decimal(str(budget)) else ""
+            short = ""
+            if pilot > Decimal(str(budget)):
+                short = ", in the middle of the pilot if all answers are that long"
             stops = f"; --budget stops at ${budget:,.2f}{short}"
         return (
             f"it costs {format_cost(most)} at most, the pilot of {self.pilot_questions} questions "

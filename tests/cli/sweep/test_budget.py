@@ -26,7 +26,7 @@ def test_a_budget_that_ends_in_the_pilot_is_no_verdict_of_the_gate(call, questio
     )
     (run,) = list_runs()
     assert code == 1
-    assert "--budget stops at $0.17, and the pilot may not fit into it" in err
+    assert "--budget stops at $0.17, in the middle of the pilot if all answers are that long" in err
     assert f"raise --budget: pondero sweep resume {run.run} --budget USD" in err
     told = f"not decided yet: --budget is used up; 'pondero sweep resume {run.run} --budget USD'"
     assert f"undecided  {told} raises it" in out

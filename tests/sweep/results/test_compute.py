@@ -14,6 +14,7 @@ from pondero.canon import Usage
 from pondero.errors import UsageError
 from pondero.sweep.engines.engine import TrialResult
 from pondero.sweep.grading.judges import make_judge
+from pondero.sweep.results.ci import decide_options
 from pondero.sweep.results.compute import compute_results
 from pondero.sweep.results.findings import describe_forecast
 from pondero.sweep.run.growth import add_run_arm, extend_run, raise_budget
@@ -271,8 +272,8 @@ def test_the_headline_says_what_was_bet_on_and_what_to_expect():
     (arm, _), text = results.arms, results.table()
     assert f"({arm.units - 20} questions after a pilot of 20; a sweep says this wrongly" in text
     assert (
-        "measured   +1.0 points; a sweep tends to stop on a lucky streak, so expect 0 to -2\n"
-        in text
+        "measured   +1.0 points; a sweep tends to stop on a lucky streak, "
+        "so on other questions expect 0 to -2\n" in text
     )
     assert f"of 20, {arm.units - 20} bets" in text
 
@@ -593,3 +594,32 @@ def test_offline_the_emulator_that_cannot_answer_is_named_and_not_the_judge():
     assert "the emulator only does sums" in results.why
     assert "the judge" not in results.why
     assert dict(results.findings())["offline"].startswith("40 of 40 answers are none")
+
+
+def test_what_to_expect_is_never_below_the_margin_that_is_shown():
+    results = found(600, ladder(0.9, 0.9), margin=0.01)
+    assert results.recommend().level == "low"
+    assert dict(results.findings())["measured"].endswith(
+        "so on other questions expect less, down to the margin of 1 point"
+    )
+
+
+def test_a_level_that_saves_nothing_says_that_either_will_do():
+    results = found(200, ladder(0.9, 0.9, prices=(0.004, 0.004)))
+    assert results.recommend().level == "low"
+    told = "nothing on these questions: $0.0040 an answer, and $0.0040 at high; either will do"
+    assert dict(results.findings())["saves"] == told
+
+
+def test_the_options_that_decide_alike_have_the_pilot_of_this_run():
+    assert "--pool 60 --pilot 15 " in (
+        decide_options(found(60, ladder(0.9, 0.9), margin=0.1)) or ""
+    )
+
+
+def test_the_table_counts_the_questions_that_a_difference_is_about():
+    results = found(400, ladder(0.5, 0.9, 0.9, 0.9), levels=LADDER)
+    head, *rows = results.table().split("\n\n")[1].splitlines()
+    at = head.split().index("compared")
+    figures = [row.split()[at] for row in rows[:4]]
+    assert figures == [*(f"{arm.units:,}" for arm in results.arms[:3]), "-"]

@@ -181,3 +181,5 @@ def print_results(results: "SweepResults", *, is_told: bool = False) -> None:
         results = replace(results, gate=gate, why="stopped at the sanity gate, as said above")
     echo(results.table(width))
     print_plot(results)
+    words = f"'pondero sweep report {results.run} --html FILE' explains these words and figures"
+    print_sentence(words, err=True)

@@ -14,7 +14,6 @@ from .number_format import format_cost, format_share_points, many, percent
 if TYPE_CHECKING:
     from ..run.gate import GateProblem
     from ..statistics.forecast import Forecast
-    from .kinds import KindResult
     from .values import ArmResult, SweepResults, TrialAnswer
 
 Finding = tuple[str, str]
@@ -82,10 +81,14 @@ def _describe_difference(results: "SweepResults", arm: "ArmResult") -> str:
     measured = f"{format_share_points(arm.difference)} points"
     if results.facts.spec.once or arm.difference is None:
         return measured  # one test at the end does not stop at a lucky moment
+    lucky = f"{measured}; a sweep tends to stop on a lucky streak, so on other questions expect"
+    margin = results.facts.spec.margin
+    if arm.difference - _LUCK[1] < -margin:  # what is shown is the margin: do not go below it
+        return f"{lucky} less, down to the margin of {describe_points(margin)}"
     # Whole points: more digits would promise too much. 0 has no sign.
     points = [round(100 * (arm.difference - each)) for each in _LUCK]
     less, least = (f"{each:+}" if each else "0" for each in points)
-    return f"{measured}; a sweep tends to stop on a lucky streak, so expect {less} to {least}"
+    return f"{lucky} {less} to {least}"
 
 
 def _cautions(results: "SweepResults") -> Iterator[Finding]:
@@ -104,7 +107,7 @@ def describe_saving(results: "SweepResults") -> str:
         share = 1 - chosen.cost / reference.cost
         each = f"{format_cost(chosen.cost)} an answer, and {format_cost(reference.cost)} at {name}"
         return f"{100 * share:.0f} % of the cost: {each}" if share >= _LEAST else (
-            f"nothing: {each}"
+            f"nothing on these questions: {each}; either will do"
         )  # fmt: skip
     if chosen.output_tokens is not None and reference.output_tokens:
         share = 1 - chosen.output_tokens / reference.output_tokens
@@ -119,9 +122,7 @@ def iter_details(results: "SweepResults") -> Iterator[Finding]:
     """Yield what else there is to say: of each arm, of kinds, of missing answers and the cost."""
     for arm in results.arms:
         yield from _arm(results, arm)
-    for kind in results.kinds:
-        if kind.units:
-            yield "kind", _kind(results, kind)
+    yield from _kinds(results)
     yield from _apart(results)
 
 
@@ -148,7 +149,7 @@ def describe_forecast(forecast: "Forecast", left: int | None = None) -> str:
 
 
 def _arm(results: "SweepResults", arm: "ArmResult") -> Iterator[Finding]:
-    name = arm.level if len(results.models()) == 1 else arm.name
+    name = _name_arm(results, arm)
     measured = "" if arm.difference is None else (
         f" (measured {format_share_points(arm.difference)} points, {arm.units:,} questions)"
     )  # fmt: skip
@@ -180,11 +181,23 @@ def _effect(arm: "ArmResult") -> Finding:
     return arm.effect.effect, f"{arm.level} thinks {much} {arm.neighbour}{said}"
 
 
-def _kind(results: "SweepResults", found: "KindResult") -> str:
-    arm = results.arms[found.arm]
-    name = arm.level if len(results.models()) == 1 else arm.name
-    shown = "is enough" if found.is_shown else "stays: nothing cheaper is shown"
-    return f"{found.kind}  {name} {shown} by its own {found.units:,} questions"
+def _kinds(results: "SweepResults") -> Iterator[Finding]:
+    """Yield the level of each kind by its own questions; one line for those that show nothing."""
+    asked = [each for each in results.kinds if each.units]
+    for found in asked:
+        if found.is_shown:
+            name = _name_arm(results, results.arms[found.arm])
+            units = f"{found.units:,} questions"
+            yield "kind", f"{found.kind}  {name} is enough by its own {units} alone"
+    if alone := [f"{each.kind} ({each.units:,})" for each in asked if not each.is_shown]:
+        name = _name_arm(results, results.reference)
+        said = "its questions do" if len(alone) == 1 else "the questions of each do"
+        yield "kind", f"{', '.join(alone)}: {said} not show a cheaper level alone"
+        yield "", f"'adopt --by-kind' gives {name} to them; without it, this changes nothing"
+
+
+def _name_arm(results: "SweepResults", arm: "ArmResult") -> str:
+    return arm.level if len(results.models()) == 1 else arm.name
 
 
 def _apart(results: "SweepResults") -> Iterator[Finding]:
