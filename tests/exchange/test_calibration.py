@@ -9,6 +9,7 @@ from tests.calibrations import TODAY, calibration, finding
 
 from pondero.errors import BadConfig, Unsupported
 from pondero.exchange import (
+    EMULATED,
     OLDEST,
     Calibrations,
     apply_calibration,
@@ -59,6 +60,13 @@ def test_a_caution_is_named_in_the_note_of_every_answer_and_told_in_the_list():
     assert made.adjustments[0].why.endswith(
         "points against high; with a caution, which 'pondero sweep calibrations' shows"
     )
+
+
+def test_a_calibration_of_the_emulator_is_called_so_and_is_no_caution():
+    own = calibration(offline=True, lacks=EMULATED)
+    auto = apply_calibration(OPUS, parse_intent("auto"), known(own), policy=Policy(), offline=True)
+    made = plan(OPUS, auto, asked=RequestParameters(), policy=Policy())
+    assert made.adjustments[0].why.endswith("-1.2 points against high; measured offline")
 
 
 SONNET = load_catalog().entry("claude-sonnet-4-5")

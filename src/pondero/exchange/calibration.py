@@ -30,6 +30,8 @@ CALIBRATION_VERSION = 1
 """The version of calibration files; another one is refused."""
 
 _LIST = "'pondero sweep calibrations' shows what there is"
+EMULATED = "the emulator answered in place of the service"
+"""What a calibration of an offline sweep lacks."""
 _CAUTION = "with a caution, which 'pondero sweep calibrations' shows"
 
 
@@ -195,6 +197,8 @@ def summarize_evidence(chosen: Calibration, kind: str | None = None) -> str:
         name = level if model == chosen.model else chosen.reference
         figures.append(f"{format_points(finding.difference)} points against {name}")
     caution = f"; {_CAUTION}" if chosen.lacks else ""
+    if chosen.lacks == EMULATED:
+        caution = "; measured offline"
     return f"{_name_calibration(chosen, kind)}: {', '.join(figures)}{caution}"
 
 
