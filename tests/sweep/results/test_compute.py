@@ -593,7 +593,7 @@ def test_offline_the_emulator_that_cannot_answer_is_named_and_not_the_judge():
     results = found(200, helpless, past_gate=False)
     assert "the emulator only does sums" in results.why
     assert "the judge" not in results.why
-    assert dict(results.findings())["offline"].startswith("40 of 40 answers are none")
+    assert dict(results.findings())["offline"].startswith("40 of 40 answers do not answer")
 
 
 def test_what_to_expect_is_never_below_the_margin_that_is_shown():

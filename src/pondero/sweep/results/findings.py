@@ -210,8 +210,8 @@ def _apart(results: "SweepResults") -> Iterator[Finding]:
     missing = [f"{arm.level} {arm.missing}" for arm in results.arms if arm.missing]
     if missing:
         yield "missing", f"counted against the cheaper arm: {', '.join(missing)}"
-    yield from _failed(results)
-    yield from _unanswered(results)
+    yield from _iter_failures(results)
+    yield from _iter_unanswered(results)
     if results.lost[0]:
         what = f"{results.lost[0]} {many(results.lost[0], 'attempt')} brought no answer"
         cost = format_cost(results.lost[1])
@@ -226,7 +226,7 @@ def _apart(results: "SweepResults") -> Iterator[Finding]:
     yield from _labels(results)
 
 
-def _failed(results: "SweepResults") -> Iterator[Finding]:
+def _iter_failures(results: "SweepResults") -> Iterator[Finding]:
     """Yield how many requests of each arm failed, and the commonest error."""
     if any(each.condition == "failed" for each in results.gate):
         return  # said already
@@ -241,7 +241,7 @@ def _failed(results: "SweepResults") -> Iterator[Finding]:
         yield "failed", f"{counts}: {why}; {again}"
 
 
-def _unanswered(results: "SweepResults") -> Iterator[Finding]:
+def _iter_unanswered(results: "SweepResults") -> Iterator[Finding]:
     """Yield how many questions the emulator could not answer."""
     if not results.facts.spec.offline:
         return
@@ -250,7 +250,7 @@ def _unanswered(results: "SweepResults") -> Iterator[Finding]:
     helpless = sum(not has_answer(each.text) for each in answers)
     if helpless:
         many_answers = f"{helpless:,} of {len(answers):,} answers"
-        yield "offline", f"{many_answers} are none: the emulator only does sums"
+        yield "offline", f"{many_answers} do not answer the question: the emulator only does sums"
 
 
 def _answers_by_arm(results: "SweepResults") -> list[list["TrialAnswer"]]:

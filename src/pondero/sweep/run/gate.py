@@ -193,7 +193,7 @@ def _describe_misfit(scores: Scores, wrong: Sequence[int]) -> str:
     spec, reference = scores.facts.spec, scores.facts.reference
     helpless = scores.count(reference, wrong, lambda each: not has_answer(each.text))
     if spec.offline and helpless > len(wrong) / 2:
-        return "the emulator only does sums, and these questions are none; leave out --offline"
+        return "the emulator only does sums, so it could not answer; leave out --offline"
     return f"the judge {spec.judge!r} or the data does not fit"
 
 
