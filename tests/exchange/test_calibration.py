@@ -9,10 +9,12 @@ from tests.calibrations import TODAY, calibration, finding
 
 from pondero.errors import BadConfig, Unsupported
 from pondero.exchange import (
+    EMULATED,
     OLDEST,
     Calibrations,
     apply_calibration,
     describe_evidence,
+    fields_hash,
     fingerprint,
     plan,
 )
@@ -45,10 +47,62 @@ def test_auto_becomes_the_level_that_was_adopted_and_says_on_what_evidence():
     assert made.fields == planned("low").fields
     (note,) = made.adjustments
     assert (note.what, note.asked, note.got) == ("level", "auto", "low")
-    assert note.why == (
+    assert note.why == "calibration 'sums': 320 questions, -1.2 points against high"
+    assert describe_evidence(calibration()) == (
         "calibration 'sums': 320 questions, 86.9% right, -1.2 points against "
         "anthropic:claude-opus-5/high, bounds -3.9 to +1.5; judge numeric, "
         f"run 20261115-4d891a, {TODAY}"
+    )
+
+
+def test_a_caution_is_named_in_the_note_of_every_answer_and_told_in_the_list():
+    made = planned("auto", calibration(lacks="a long story about the sanity gate"))
+    assert made.adjustments[0].why.endswith(
+        "points against high; with a caution, which 'pondero sweep calibrations' shows"
+    )
+
+
+def test_a_calibration_of_the_emulator_is_called_so_and_is_no_caution():
+    own = calibration(offline=True, lacks=EMULATED)
+    auto = apply_calibration(OPUS, parse_intent("auto"), known(own), policy=Policy(), offline=True)
+    made = plan(OPUS, auto, asked=RequestParameters(), policy=Policy())
+    assert made.adjustments[0].why.endswith("-1.2 points against high; measured offline")
+
+
+SONNET = load_catalog().entry("claude-sonnet-4-5")
+
+
+def sent_with(max_tokens, *, measured):
+    """The plan of ``auto`` with a limit of output tokens, measured with another one."""
+    intent = parse_intent("low")
+    fields = fields_hash(SONNET, intent, max_tokens=measured, policy=Policy())
+    own = calibration(model="claude-sonnet-4-5", max_tokens=measured, fields=fields)
+    auto = apply_calibration(SONNET, parse_intent("auto"), known(own), policy=Policy())
+    return plan(SONNET, auto, asked=RequestParameters(max_tokens=max_tokens), policy=Policy())
+
+
+@pytest.mark.parametrize(
+    ("now", "measured", "why"),
+    [
+        (None, 2000, "has 22,016 tokens for thinking, and calibration 'sums' measured 1,024 "),
+        (2000, None, "has 1,024 tokens for thinking, and calibration 'sums' measured 22,016"),
+        (2000, 2000, None),
+        (40_000, None, None),
+        (None, 40_000, None),
+    ],
+)
+def test_a_token_budget_that_max_tokens_changes_is_a_reason_to_doubt(now, measured, why):
+    made = sent_with(now, measured=measured)
+    stale = [note.why for note in made.adjustments if note.code == "calibration_stale"]
+    assert len(stale) == (why is not None)
+    assert why is None or why in stale[0]
+
+
+def test_without_a_calibration_one_of_the_emulator_is_named():
+    made = planned("auto", calibration("mine", offline=True))
+    assert codes(made) == ["no_calibration"]
+    assert made.adjustments[0].why.startswith(
+        "calibration 'mine' was measured offline, and applies to --offline only, so nothing is sent"
     )
 
 
@@ -141,7 +195,7 @@ def test_a_kind_has_its_own_level_and_an_unknown_one_takes_that_of_all():
     kinds = {"proofs": finding("high", difference=0.1, lower=-0.01, upper=0.2)}
     made = planned("auto:sums#proofs", calibration(kinds=kinds))
     assert (made.level, made.asked, codes(made)) == ("high", "auto:sums#proofs", ["calibrated"])
-    assert "kind 'proofs': 40 questions, 90.0% right, +10.0 points" in made.adjustments[0].why
+    assert "kind 'proofs': 40 questions, +10.0 points" in made.adjustments[0].why
     other = planned("auto#poems", calibration(kinds=kinds))
     assert other.level == "low"
     assert "no level of its own for kind 'poems'" in other.adjustments[0].why

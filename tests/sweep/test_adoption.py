@@ -42,7 +42,7 @@ def test_what_is_adopted_is_what_auto_sends(config_dir):
         plan = pondero.plan(said)
         assert (plan.model, plan.level) == ("anthropic:claude-opus-5", "low")
         assert [note.code for note in plan.adjustments] == ["calibrated"]
-        assert results.run in plan.adjustments[0].why
+        assert "'sums'" in plan.adjustments[0].why
     assert pondero.plan("claude-opus-5", "auto").fields == plan.fields
     assert pondero.plan("claude-opus-5", "low").fields == plan.fields
 
@@ -62,16 +62,17 @@ def test_a_calibration_of_another_model_never_matches():
 def test_a_level_that_the_user_chose_says_what_it_lacks():
     results = swept()
     results.adopt("dear", level="high")
-    assert "chosen by hand; the run recommends anthropic:claude-opus-5/low" in (
-        pondero.plan("auto:dear").adjustments[0].why
-    )
-    few = swept(20, past_gate=False)
+    assert "with a caution" in pondero.plan("auto:dear").adjustments[0].why
+    lacks = load_calibrations().known["dear"].lacks
+    assert "chosen by hand; the run recommends anthropic:claude-opus-5/low" in lacks
+    few = swept(20)  # past the gate: a level that no question was asked of cannot be adopted
     with pytest.raises(UsageError, match="recommends nothing: 20 questions are too few"):
         few.adopt("few")
     few.adopt("few", level="claude-opus-5/medium")
     plan = pondero.plan("auto:few")
     assert plan.level == "medium"
-    assert "the run recommends nothing: 20 questions are too few" in plan.adjustments[0].why
+    lacks = load_calibrations().known["few"].lacks
+    assert "the run recommends nothing: 20 questions are too few" in lacks
 
 
 def test_answers_of_the_emulator_are_told_as_such():
@@ -81,7 +82,7 @@ def test_answers_of_the_emulator_are_told_as_such():
     plan = pondero.plan("claude-opus-5", "auto")
     assert [note.code for note in plan.adjustments] == ["no_calibration"]
     named = pondero.plan("auto:sums")
-    assert "for offline requests only" in named.adjustments[0].why
+    assert "applies to --offline only" in named.adjustments[0].why
     client = pondero.Client(transport=Emulator(any_model=True))
     assert client.prepare("auto:sums", "What is 2 + 3?").plan.level == "low"
 

@@ -10,6 +10,7 @@ from .dial import (
     model_levels,
     models,
     plan,
+    plan_offline,
     resolve_policy,
 )
 
@@ -103,6 +104,7 @@ __all__ = [
     "models",
     "parse_prompt",
     "plan",
+    "plan_offline",
     "preview_change",
     "resolve_policy",
     "run_checks",

@@ -78,12 +78,21 @@ def plan(model: str, thinking: ThinkingLike = None, **options: Unpack[PlanOption
     >>> pondero.plan("claude-opus-5/8k").level
     'medium'
     """
+    return _plan(model, thinking, options, offline=False)
+
+
+def plan_offline(model: str, thinking: ThinkingLike = None, **options: Unpack[PlanOptions]) -> Plan:
+    """Return the plan for the emulator: ``auto`` takes calibrations of its answers too."""
+    return _plan(model, thinking, options, offline=True)
+
+
+def _plan(model: str, thinking: ThinkingLike, options: PlanOptions, *, offline: bool) -> Plan:
     if unknown := [name for name in options if name not in PlanOptions.__annotations__]:
         known = PlanOptions.__annotations__
         raise BadParameter(explain_unknown(unknown[0], known, arguments=("thinking",)))
     effort, policy = options.pop("thinking_effort", None), options.pop("policy", None)
-    asked = check_parameters(**cast("_Parameters", options))
-    return resolve_and_plan(model, thinking, effort, asked=asked, policy=resolve_policy(policy))[1]
+    asked, rules = check_parameters(**cast("_Parameters", options)), resolve_policy(policy)
+    return resolve_and_plan(model, thinking, effort, asked=asked, policy=rules, offline=offline)[1]
 
 
 def resolve_and_plan(

@@ -7,6 +7,7 @@ from time import monotonic
 from typing import Any
 
 from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 
 from ..canon import Reply, Thinking, Usage
 from ..catalog import ModelEntry
@@ -41,8 +42,6 @@ ProbeProgress = Callable[[int, int], None]
 
 _ENVELOPE = 512  # tokens around a prompt: roles, separators, the service's own prompt
 _DISCOVERY_TOKENS = 2_048  # the output limit of a trial: room for the number that is tried
-
-_LIMITS = "a number of tokens is a limit, and these questions may not reach it; try harder ones"
 
 
 class ProbeDraft(Struct, frozen=True, kw_only=True):
@@ -245,9 +244,9 @@ class ProbeRun:
 
     def result(self) -> ProbeResult:
         """Return what was found."""
-        if self.draft.has_budgets and self._probe.verdict in ("deaf", "partly"):
-            self._probe.notes.append(_LIMITS)
-        return self._probe.result(load_catalog().entry(self.draft.model).id, self._spending.dollars)
+        model = load_catalog().entry(self.draft.model).id
+        found = self._probe.result(model, self._spending.dollars)
+        return replace(found, has_budgets=self.draft.has_budgets)
 
     def _report(self) -> None:
         if self._progress is not None:

@@ -3,7 +3,7 @@
 from .batches import BatchSettings
 from .emulator import Emulator
 from .faults import AsyncFaultyTransport, Fault, FaultyTransport
-from .responders.error_prone import ErrorProneResponder
+from .responders.error_prone import ErrorProneResponder, has_answer
 from .responders.responder import DialResponder, Responder, ponder
 from .responders.script import ScriptedCall, ScriptedTurn, When
 from .routes import find_route, home_providers
@@ -31,6 +31,7 @@ __all__ = [
     "address",
     "bind",
     "find_route",
+    "has_answer",
     "home_providers",
     "make_app",
     "ponder",

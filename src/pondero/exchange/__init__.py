@@ -7,6 +7,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .calibration import (
         CALIBRATION_VERSION,
+        EMULATED,
         OLDEST,
         Calibration,
         Calibrations,
@@ -106,8 +107,8 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "calibration": (
-        "CALIBRATION_VERSION OLDEST Calibration Calibrations LevelEvidence apply_calibration "
-        "describe_evidence fields_hash fingerprint"
+        "CALIBRATION_VERSION EMULATED OLDEST Calibration Calibrations LevelEvidence "
+        "apply_calibration describe_evidence fields_hash fingerprint"
     ),
     "decoder": "Decoded decode",
     "exchange_flow": "Emit Flow ReadBytes Send Shows Sleep Step flow read_reply verdict",
@@ -144,6 +145,7 @@ _NAMES = {
 __all__ = [
     "CALIBRATION_VERSION",
     "CHARACTERS",
+    "EMULATED",
     "OLDEST",
     "PATIENCE",
     "TURN_ADDED",

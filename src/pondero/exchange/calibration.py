@@ -12,7 +12,15 @@ from msgspec.structs import replace
 from ..canon import Json
 from ..catalog import ModelEntry, catalog_hash
 from ..errors import BadConfig, BadThinking
-from ..thinking import Auto, Intent, Policy, RequestParameters, parse_intent
+from ..thinking import (
+    Auto,
+    Intent,
+    MeasuredLevel,
+    Plan,
+    Policy,
+    RequestParameters,
+    parse_intent,
+)
 from .planner import plan
 
 OLDEST = 180
@@ -22,6 +30,9 @@ CALIBRATION_VERSION = 1
 """The version of calibration files; another one is refused."""
 
 _LIST = "'pondero sweep calibrations' shows what there is"
+EMULATED = "the emulator answered in place of the service"
+"""What a calibration of an offline sweep lacks."""
+_CAUTION = "with a caution, which 'pondero sweep calibrations' shows"
 
 
 class LevelEvidence(Struct, frozen=True, kw_only=True):
@@ -118,8 +129,7 @@ def _resolve_auto(
 ) -> Intent:
     chosen = known.get(auto.name) if auto.name else known.newest(entry.id, offline=offline)
     if chosen is not None and chosen.offline and not offline:
-        why = f"calibration {chosen.name!r} is of the emulator, for offline requests only"
-        return _make_unset(auto, f"{why}, so nothing is sent for thinking")
+        return _make_unset(auto, f"{_describe_offline(chosen)}, so nothing is sent for thinking")
     if chosen is None or chosen.model != entry.id:
         return _make_unset(auto, _describe_missing(entry, auto, chosen, known))
     finding = chosen.kinds.get(auto.kind or "", chosen)
@@ -127,11 +137,27 @@ def _resolve_auto(
     if intent is None:
         why = f"calibration {chosen.name!r} has the level {finding.level!r}, which this model lacks"
         return _make_unset(auto, why)
-    found = [("calibrated", describe_evidence(chosen, auto.kind))]
+    found = [("calibrated", summarize_evidence(chosen, auto.kind))]
     if doubts := list(_iter_doubts(entry, chosen, finding, intent, known.today, policy)):
         again = "; sweep again and adopt what it finds"
         found.append(("calibration_stale", "; ".join(doubts) + again))
-    return replace(intent, auto=replace(auto, found=tuple(found)))
+    measured = _find_measured(entry, chosen, intent, policy)
+    return replace(intent, auto=replace(auto, found=tuple(found), measured=measured))
+
+
+def _find_measured(
+    entry: ModelEntry, chosen: Calibration, intent: Intent, policy: Policy
+) -> MeasuredLevel:
+    """Return how a calibration's own requests were sent, to compare with a request's plan."""
+    made = _plan_measured(entry, intent, max_tokens=chosen.max_tokens, policy=policy)
+    limit = "" if chosen.max_tokens is None else f" with max_tokens {chosen.max_tokens:,}"
+    amount = made.level if made.budget is None else f"{made.budget:,} tokens"
+    words = f"calibration {chosen.name!r} measured {amount}{limit}"
+    return MeasuredLevel(made.level, made.budget, words)
+
+
+def _describe_offline(chosen: Calibration) -> str:
+    return f"calibration {chosen.name!r} was measured offline, and applies to --offline only"
 
 
 def _make_unset(auto: Auto, why: str) -> Intent:
@@ -149,6 +175,8 @@ def _describe_missing(
         hint = f"use {' '.join(own)}; {_LIST}" if own else _LIST
         return f"no calibration is called {auto.name!r}, {sent}; {hint}"
     unread = f"; {next(iter(known.broken.values()))}" if known.broken else ""
+    if (emulated := known.newest(entry.id, offline=True)) is not None:
+        return f"{_describe_offline(emulated)}, {sent}; 'pondero sweep' makes another{unread}"
     return f"no calibration is adopted for {entry.id}, {sent}; 'pondero sweep' makes one{unread}"
 
 
@@ -160,14 +188,33 @@ def _parse_level(entry: ModelEntry, level: str) -> Intent | None:
     return intent if intent.kind in ("off", "on", "level", "budget") else None
 
 
+def summarize_evidence(chosen: Calibration, kind: str | None = None) -> str:
+    """Describe a calibration's level in a line for every answer: its name and main figures."""
+    finding = chosen.kinds.get(kind or "", chosen)
+    figures = [f"{finding.n:,} questions"]
+    if finding.difference is not None:
+        model, _, level = chosen.reference.rpartition("/")
+        name = level if model == chosen.model else chosen.reference
+        figures.append(f"{format_points(finding.difference)} points against {name}")
+    caution = f"; {_CAUTION}" if chosen.lacks else ""
+    if chosen.lacks == EMULATED:
+        caution = "; measured offline"
+    return f"{_name_calibration(chosen, kind)}: {', '.join(figures)}{caution}"
+
+
+def _name_calibration(chosen: Calibration, kind: str | None) -> str:
+    said = f"calibration {chosen.name!r}"
+    if kind is None:
+        return said
+    if kind in chosen.kinds:
+        return f"{said}, kind {kind!r}"
+    return f"{said} (it has no level of its own for kind {kind!r})"
+
+
 def describe_evidence(chosen: Calibration, kind: str | None = None) -> str:
     """Describe the evidence for a calibration's level, or for that of one kind."""
     finding = chosen.kinds.get(kind or "", chosen)
-    said = f"calibration {chosen.name!r}"
-    if finding is not chosen:
-        said += f", kind {kind!r}"
-    elif kind is not None:
-        said += f" (it has no level of its own for kind {kind!r})"
+    said = _name_calibration(chosen, kind)
     figures = [f"{finding.n:,} questions"]
     if finding.accuracy is not None:
         figures.append(f"{100 * finding.accuracy:.1f}% right")
@@ -211,6 +258,11 @@ def fields_hash(
     entry: ModelEntry, intent: Intent, *, max_tokens: int | None, policy: Policy
 ) -> str:
     """Return the hash of the fields that a sweep would send for an intent now."""
+    return fingerprint(_plan_measured(entry, intent, max_tokens=max_tokens, policy=policy).fields)
+
+
+def _plan_measured(
+    entry: ModelEntry, intent: Intent, *, max_tokens: int | None, policy: Policy
+) -> Plan:
     rules = policy.but(show="none", unsupported="adjust")
-    made = plan(entry, intent, asked=RequestParameters(max_tokens=max_tokens), policy=rules)
-    return fingerprint(made.fields)
+    return plan(entry, intent, asked=RequestParameters(max_tokens=max_tokens), policy=rules)

@@ -67,6 +67,16 @@ def _note_calibration(intent: Intent, decision: Decision) -> tuple[Adjustment, .
     if intent.auto is None:
         return ()
     found = intent.auto.found or (("no_calibration", "no calibration was looked up"),)
+    measured = intent.auto.measured
+    sent = (decision.level, decision.budget)
+    is_stale = any(code == "calibration_stale" for code, _ in found)
+    if measured and sent != (measured.level, measured.budget) and not is_stale:
+        # Whatever the cause: max_tokens, a long context or tools can lower a token budget.
+        now = "no budget" if decision.budget is None else f"{decision.budget:,} tokens"
+        why = f"this request has {now} for thinking, and {measured.words}"
+        if decision.budget == measured.budget:
+            why = f"this request is sent at {decision.level}, and {measured.words}"
+        found = (*found, ("calibration_stale", why))
     got = decision.level if decision.budget is None else decision.budget
     return tuple(Adjustment(code, "level", intent.as_text, got, why) for code, why in found)
 

@@ -56,6 +56,8 @@ class ProbeResult(Struct, frozen=True, kw_only=True):
     unit: ProbeUnit
     off_tokens: int | None = None
     notes: tuple[str, ...] = ()
+    has_budgets: bool = False
+    """Whether its levels are numbers of tokens, which are limits."""
 
     @property
     def exit_code(self) -> int:
@@ -97,7 +99,9 @@ def _round(ratio: float | None) -> float | None:
 
 def describe_probe(result: ProbeResult) -> list[str]:
     """Return the result in words, a line for each pair of levels and one for off."""
-    lines = [_describe_ratio(each, result.unit) for each in result.ratios]
+    lines = [
+        _describe_ratio(each, result.unit, has_budgets=result.has_budgets) for each in result.ratios
+    ]
     if result.verdict == "undecided":
         head = f"undecided after {result.asks} requests"
         lines = [f"{head}: {lines[0]}"] if len(lines) == 1 else [head, *lines]
@@ -106,7 +110,7 @@ def describe_probe(result: ProbeResult) -> list[str]:
     return [*lines, *_describe_off(result)]
 
 
-def _describe_ratio(ratio: LevelRatio, unit: ProbeUnit) -> str:
+def _describe_ratio(ratio: LevelRatio, unit: ProbeUnit, *, has_budgets: bool) -> str:
     lower, higher = ratio.pair
     if ratio.estimate is None:
         return f"{lower} and {higher} were not both answered"
@@ -119,6 +123,11 @@ def _describe_ratio(ratio: LevelRatio, unit: ProbeUnit) -> str:
         return differ
     if ratio.high is not None and ratio.high < 1:
         return f"deaf: {higher} does not think more than {lower}, but less: {differ}"
+    if has_budgets:  # a limit that no answer reaches looks like one that is ignored
+        return (
+            f"deaf: {differ}; either the route ignores the field, or these questions need fewer "
+            "tokens than both limits: try harder ones"
+        )
     return f"deaf: {differ}; the route takes the field and ignores it"
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from .results.axes import Axis, amount_axis, share_axis
     from .results.ci import csv_of, decide_options, junit_of, labels_csv
     from .results.compute import compute_results
-    from .results.findings import describe_forecast
+    from .results.findings import describe_forecast, describe_past_gate
     from .results.inspect_log import inspect_logs
     from .results.jsonl import iter_jsonl
     from .results.number_format import format_cost
@@ -66,7 +66,7 @@ _NAMES = {
     "results.axes": "Axis amount_axis share_axis",
     "results.ci": "csv_of decide_options junit_of labels_csv",
     "results.compute": "compute_results",
-    "results.findings": "describe_forecast",
+    "results.findings": "describe_forecast describe_past_gate",
     "results.inspect_log": "inspect_logs",
     "results.jsonl": "iter_jsonl",
     "results.number_format": "format_cost",
@@ -131,6 +131,7 @@ __all__ = [
     "demo_outline",
     "describe_failures",
     "describe_forecast",
+    "describe_past_gate",
     "extend_run",
     "find_judge_kind",
     "find_judge_model",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from ..catalog import catalog_hash
 from ..client import load_catalog
 from ..errors import UsageError
-from ..exchange import Calibration, LevelEvidence, fields_hash, fingerprint
+from ..exchange import EMULATED, Calibration, LevelEvidence, fields_hash, fingerprint
 from ..thinking import parse_intent
 from .arms import Arm, find_arms, sweep_policy
 
@@ -20,6 +20,9 @@ def calibration_of(
 ) -> Calibration:
     """Return a calibration of the recommended or the given level; raise if it is sent otherwise."""
     arm = _find_arm(results, level)
+    if not arm.n:
+        message = f"run {results.run} has no graded answer of {arm.name}: nothing was measured"
+        raise UsageError(message)
     _check_still_sent(results, arm)
     facts = results.facts
     return Calibration(
@@ -71,7 +74,7 @@ def _describe_gaps(results: "SweepResults", arm: "ArmResult") -> str:
         lacks.append(f"chosen by hand; the run recommends {found.name}, and this is {verdict}")
     lacks += [f"the sanity gate: {problem.why}" for problem in results.gate if found is not None]
     if results.facts.spec.offline:
-        lacks.append("the emulator answered in place of the service")
+        lacks.append(EMULATED)
     return "; ".join(lacks)
 
 

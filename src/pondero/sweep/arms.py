@@ -63,14 +63,61 @@ def _arms(
     if auto := next((level for level in wanted if parse_auto(level) is not None), None):
         message = f"a sweep cannot measure {auto!r}; name levels such as off,low,high"
         raise UsageError(message)
-    for level in wanted:
-        planned = plan(bare, level, max_tokens=max_tokens, policy=policy)
+    every = [(level, plan(bare, level, max_tokens=max_tokens, policy=policy)) for level in wanted]
+    for level, planned in _sort_by_depth(every):
         key = msgspec.json.encode((planned.fields, planned.headers))
         groups.setdefault(key, []).append((level, planned))
     for rank, group in enumerate(groups.values()):
         level, planned = next((each for each in group if each[0] == each[1].level), group[0])
         names = tuple(each for each, _ in group)
         yield Arm(planned.model, level, names, planned.fields, rank, planned.adjustments)
+
+
+def _sort_by_depth(every: list[tuple[str, Plan]]) -> list[tuple[str, Plan]]:
+    """Return levels and numbers of tokens in one order: by budget, else by the level sent."""
+    if all(level in LEVELS for level, _ in every):
+        return every  # a number can be below a level; levels are in their order
+    budgets = [_find_budget(planned) for _, planned in every]
+    if None not in budgets:
+        return sorted(every, key=lambda each: _find_budget(each[1]) or 0)
+    if all(planned.level in LEVELS for _, planned in every):
+        return sorted(every, key=lambda each: LEVELS.index(each[1].level or "off"))
+    return every
+
+
+def _find_budget(planned: Plan) -> int | None:
+    return planned.budget if planned.will_think else 0
+
+
+class LoweredLevel(Struct, frozen=True):
+    """A level whose token budget ``max_tokens`` lowers; from ``enough`` on it is sent in full."""
+
+    level: str
+    budget: int
+    full: int
+    enough: int
+
+
+def find_lowered(arm: Arm, max_tokens: int | None) -> list[LoweredLevel]:
+    """Return which levels of an arm a limit of output tokens lowers."""
+    most = load_catalog().entry(arm.model).capability.max_output
+    if max_tokens is None or most is None:
+        return []
+
+    def budget(level: str, limit: int) -> int | None:
+        return plan(arm.model, level, max_tokens=limit, policy=sweep_policy()).budget
+
+    found = []
+    for level in arm.levels:
+        sent, full = budget(level, max_tokens), budget(level, most)
+        if sent is None or full is None or sent >= full:
+            continue
+        low, high = max_tokens, most  # the least limit that lowers nothing is in (low, high]
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if budget(level, middle) == full else (middle, high)
+        found.append(LoweredLevel(level, sent, full, high))
+    return found
 
 
 def _choose_levels(model: str, levels: str | Sequence[str]) -> Sequence[str]:

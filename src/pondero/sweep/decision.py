@@ -313,6 +313,8 @@ _HALF = 0.5
 def _problems(table: _Table, reference: str, pilot: Sequence[int]) -> tuple[str, ...]:
     found = [table.scores(reference, at) for at in pilot]
     scores = [each or 0.0 for every in found if every is not None for each in every]
+    if found and all(each is None for every in found for each in every or (None,)):
+        return (f"the reference {reference} has no score in the pilot: every answer is missing",)
     if scores and fmean(scores) <= FLOOR:
         right = f"{100 * fmean(scores):.0f} % right in the pilot"
         return (f"the reference {reference} has {right}: the judge or the data does not fit",)

@@ -1,6 +1,6 @@
 """The outline of a sweep: all that is known before a request is sent, as ``--dry-run`` shows it."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from ..catalog import ShortName, describe_meaning
 from ..errors import BadParameter
 from ..extras import install_hint
 from ..store import load_catalog
-from .arms import Arm, arms_of, reference_of
+from .arms import Arm, LoweredLevel, arms_of, find_lowered, reference_of
 from .grading.judges import check_questions, find_judge_kind, find_judge_model, make_judge
 from .grading.proposal import propose_judge
 from .points import describe_points
@@ -30,6 +30,9 @@ from .statistics.exact_test import ONCE_MOST, once_chance
 from .statistics.forecast import USUAL_DISCORDANCE, count_runs, foresee
 from .statistics.units import corrected_margin
 
+_ONCE_HINT = 150  # questions; beyond them --once gains little, and its chance takes long
+_WORTH = 0.05  # a chance that is better by this is worth a word
+_FAIR = 0.5
 _USUAL_TOKENS = 1_000
 """Of an answer whose cost is shown as an example."""
 
@@ -52,11 +55,17 @@ class Outline(Struct, frozen=True):
         return len(self.questions) * len(self.arms) * self.spec.repeats
 
     def describe_merged_levels(self) -> Iterator[str]:
-        """Yield a sentence for each group of levels that become the same request."""
+        """Yield a sentence for each group of levels that become the same request, and why.
+
+        Another for each level that ``max_tokens`` lowers.
+        """
+        limit = self.spec.max_tokens
         for arm in self.arms:
+            lowered = find_lowered(arm, limit)
             if len(arm.levels) > 1:
-                *most, last = arm.levels
-                yield f"{', '.join(most)} and {last} send the same to {arm.model}: one arm"
+                yield _describe_merged(arm, lowered, limit)
+            elif lowered:
+                yield _describe_lowered(arm, lowered[0], limit)
 
     @property
     def units(self) -> int:
@@ -73,7 +82,18 @@ class Outline(Struct, frozen=True):
         if smallest is None:
             return found
         cure = f"; the smallest margin for {self.units} is {describe_points(smallest)}"
+        if found and self.spec.label_share is None:
+            cure += self._describe_chances(smallest)
         return [replace(each, why=each.why + cure) for each in found]
+
+    def _describe_chances(self, smallest: float) -> str:
+        """Return how likely the smallest margin decides, and a margin with a fair chance."""
+        chance = self._chance(0.0, margin=smallest)
+        said = f", with a chance of {100 * chance:.0f} % to decide"
+        for margin in (points / 100 for points in (10, 15, 20, 25, 30, 40, 50)):
+            if margin > smallest and (better := self._chance(0.0, margin=margin)) >= _FAIR:
+                return f"{said}; {describe_points(margin)} have {100 * better:.0f} %"
+        return said
 
     @property
     def _fewest(self) -> int:
@@ -102,14 +122,33 @@ class Outline(Struct, frozen=True):
         return (
             f"{said}; the chance to show that a level is at most {points} worse is "
             f"{none} if it is equal and {half} if it is {describe_points(margin / 2)} worse "
-            f"(assumed: 10 of 100 answers differ){fewer}"
+            f"(assumed: 10 of 100 answers differ){fewer}{self._describe_once()}"
         )
 
-    def _chance(self, difference: float, *, candidates: int | None = None) -> float:
+    def _describe_once(self) -> str:
+        """Return by how much ``once`` raises the chance, if it can and that is worth a word."""
+        spec = self.spec
+        if spec.once or spec.repeats > 1 or spec.cluster or self.units > _ONCE_HINT:
+            return ""
+        if find_judge_kind(spec.judge).graded or spec.against == "best":
+            return ""
+        before, after = self._chance(0.0), self._chance(0.0, once=True)
+        if after < before + _WORTH:
+            return ""
+        return f"; --once, which tests them one single time at the end, has {100 * after:.0f} %"
+
+    def _chance(
+        self,
+        difference: float,
+        *,
+        candidates: int | None = None,
+        margin: float | None = None,
+        once: bool = False,
+    ) -> float:
         """Return how likely the cheapest level is shown, if its true difference is this."""
-        margin, units = self.spec.margin, self.units
+        margin, units = margin or self.spec.margin, self.units
         candidates = candidates or max(1, len(self.arms) - 1)
-        if self.spec.once:
+        if self.spec.once or once:
             return once_chance(
                 units, margin, discordance=max(USUAL_DISCORDANCE, -difference),
                 difference=difference, share=1 / candidates, alpha=ALPHA,
@@ -157,7 +196,9 @@ class Outline(Struct, frozen=True):
         lower = "" if self.spec.max_tokens else "; --max-tokens lowers it"
         stops, budget = "", self.spec.budget
         if budget is not None:
-            short = ", and the pilot may not fit into it" if pilot > Decimal(str(budget)) else ""
+            short = ""
+            if pilot > Decimal(str(budget)):
+                short = ", in the middle of the pilot if all answers are that long"
             stops = f"; --budget stops at ${budget:,.2f}{short}"
         return (
             f"it costs {format_cost(most)} at most, the pilot of {self.pilot_questions} questions "
@@ -212,6 +253,25 @@ class Outline(Struct, frozen=True):
         }
 
 
+def _describe_merged(arm: Arm, lowered: Sequence[LoweredLevel], limit: int | None) -> str:
+    *most, last = arm.levels
+    same = f"{', '.join(most)} and {last} send the same to {arm.model}"
+    if not lowered:
+        return f"{same}: one arm"
+    enough = max(each.enough for each in lowered)
+    return (
+        f"{same}, because --max-tokens {limit:,} leaves {lowered[0].budget:,} tokens for thinking: "
+        f"one arm; from --max-tokens {enough} on, each level is sent in full"
+    )
+
+
+def _describe_lowered(arm: Arm, found: LoweredLevel, limit: int | None) -> str:
+    return (
+        f"--max-tokens {limit:,} lowers the thinking of {arm.name} from {found.full:,} to "
+        f"{found.budget:,} tokens; from --max-tokens {found.enough} on, it is sent in full"
+    )
+
+
 def _plain(amount: Decimal | None) -> float | None:
     return None if amount is None else float(amount)
 
@@ -261,9 +321,20 @@ def make_outline(data: Data, options: Mapping[str, Json]) -> Outline:
         for arm in arms:
             entry = load_catalog().entry(arm.model)
             batch_terms(entry.provider, entry.model)
+    if len(arms) == 1:
+        raise BadParameter(_describe_one_arm(arms[0], spec))
     _check_prices(spec, arms, questions[0])
     source = Path(data).name if isinstance(data, str | Path) else ""
     return Outline(spec, questions, arms, reference_of(arms, spec.reference), notes, source)
+
+
+def _describe_one_arm(arm: Arm, spec: Spec) -> str:
+    """Return why there is nothing to compare, and what to do."""
+    if len(arm.levels) == 1:
+        cure = "name more levels with --levels, or another model with -m"
+        return f"nothing to compare: the only arm is {arm.name}; {cure}"
+    lowered = find_lowered(arm, spec.max_tokens)
+    return f"nothing to compare: {_describe_merged(arm, lowered, spec.max_tokens)}"
 
 
 def _check_prices(spec: Spec, arms: tuple[Arm, ...], question: Question) -> None:

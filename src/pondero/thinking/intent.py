@@ -56,12 +56,21 @@ _Budget = Literal[
 ]
 
 
+class MeasuredLevel(Struct, frozen=True):
+    """The level and token budget that a calibration measured, and under which circumstances."""
+
+    level: str | None
+    budget: int | None
+    words: str
+
+
 class Auto(Struct, frozen=True):
     """A level that a calibration decides; ``found`` has adjustment codes and their reasons."""
 
     name: str | None = None
     kind: str | None = None
     found: tuple[tuple[str, str], ...] = ()
+    measured: MeasuredLevel | None = None
 
     def __str__(self) -> str:
         name = f":{self.name}" if self.name else ""

@@ -103,6 +103,22 @@ def test_left_at_the_service_it_is_collected_by_another_call(call, asks, service
     assert len(service.creates) == 1
 
 
+def test_the_questions_of_a_sweep_are_requests_and_their_targets_are_not_sent(call, tmp_path):
+    path = tmp_path / "questions.jsonl"
+    row = {"id": "q1", "input": "What is 2 * 3?", "target": "6", "metadata": {"kind": "easy"}}
+    path.write_text(json.dumps(row))
+    code, out, err = call(*run(str(path), "--offline"))
+    assert (code, "2 * 3 = 6" in out) == (0, True)
+    assert "ignored target and metadata, which a sweep reads and a batch does not send" in err
+
+
+def test_offline_the_price_of_the_service_is_said_and_nothing_is_paid(call, asks):
+    code, out, _ = call(*run(asks, "--offline", "--dry-run", "--max-tokens", "1000"))
+    assert code == 0
+    assert "offline: the emulator answers, and nothing is paid\n" in out
+    assert "the service would charge at most $0." in out
+
+
 def test_an_offline_batch_that_was_cut_off_cannot_be_collected(call, asks, service, monkeypatch):
     monkeypatch.setattr(type(service), "needs_key", False)
     call(*run(asks, "--yes", "--no-wait"))

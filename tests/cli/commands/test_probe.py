@@ -48,6 +48,16 @@ def test_every_verdict_has_its_words_its_json_and_its_exit_code(
     assert all(list(each) == ["pair", "estimate", "low", "high"] for each in result["ratios"])
 
 
+def test_limits_of_tokens_that_no_answer_reaches_are_not_called_ignored(call):
+    code, out, err = call("probe", "gemini-2.5-flash", "--offline", "--levels", "low,medium,high")
+    assert code == 1
+    assert (
+        "deaf: medium and high differ by 1.00x (1.00-1.00); either the route ignores the field, or "
+        "these questions need fewer tokens than both limits: try harder ones"
+    ) in out
+    assert "limit" not in err
+
+
 def test_a_short_name_says_which_model_it_means(call):
     _, _, err = call("probe", "flash", "--offline")
     entry = load_catalog().entry("flash")

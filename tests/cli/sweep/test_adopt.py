@@ -49,6 +49,15 @@ def test_what_to_try_next_works_for_an_offline_calibration(pondero):
     assert "391" in pondero("ask", "--offline", "claude-opus-5/auto:sums", "What is 17 * 23?")
 
 
+def test_a_plan_for_the_emulator_takes_its_calibration_and_one_for_the_service_says_so(pondero):
+    swept(offline=True)
+    pondero("sweep", "adopt", "last", "--as", "sums")
+    plan = json.loads(pondero("plan", "--offline", "claude-opus-5/auto", "--json"))
+    assert (plan["level"], plan["adjustments"][0]["code"]) == ("low", "calibrated")
+    said = " ".join(pondero("plan", "claude-opus-5/auto").split())
+    assert "calibration 'sums' was measured offline, and applies to --offline only" in said
+
+
 def test_a_person_is_asked_before_one_is_replaced(pondero):
     swept()
     adopt("sums", "max")
@@ -100,3 +109,15 @@ def test_a_calibration_is_forgotten_even_a_broken_one(config_dir, pondero):
     (config_dir / "calibrations" / "odd.json").write_text("{")
     assert list(json.loads(pondero("sweep", "calibrations", "--json"))["broken"]) == ["odd"]
     pondero("sweep", "forget", "odd")
+
+
+def test_the_check_of_an_offline_calibration_says_that_the_emulator_is_asked(call):
+    swept(offline=True)
+    call("sweep", "adopt", "last", "--as", "sums")
+    for offline in ((), ("--offline",)):
+        code, out, err = call("sweep", "check", "sums", "--questions", "3", *offline)
+        assert (code, out.startswith("sums still holds: 3 questions")) == (0, True)
+        assert "sums was measured offline, so the emulator is asked" in err
+    adopt("real", "low")
+    code, _, err = call("sweep", "check", "real", "--offline")
+    assert (code, "'real' was measured at the service" in err) == (2, True)

@@ -26,7 +26,7 @@ def test_a_budget_that_ends_in_the_pilot_is_no_verdict_of_the_gate(call, questio
     )
     (run,) = list_runs()
     assert code == 1
-    assert "--budget stops at $0.17, and the pilot may not fit into it" in err
+    assert "--budget stops at $0.17, in the middle of the pilot if all answers are that long" in err
     assert f"raise --budget: pondero sweep resume {run.run} --budget USD" in err
     told = f"not decided yet: --budget is used up; 'pondero sweep resume {run.run} --budget USD'"
     assert f"undecided  {told} raises it" in out
@@ -55,7 +55,9 @@ def test_a_budget_that_lost_requests_have_used_up_says_how_to_go_on(call, capsys
             run.lose(f"key {number}", Decimal("0.1061"))
         engine = Scripted(lambda ask: answered(ask, right=True))
         judge = make_judge("numeric")
-        assert not asyncio.run(module._run(run, engine, judge, asks=False, shown=False))
+        assert not asyncio.run(
+            module._run(run, engine, judge, module._Gate(asks=False, shown=False))
+        )
     err = capsys.readouterr().err
     assert "$4.9867 of the $5.00 of --budget are spent" in err
     assert "$4.99 of it is reserved for 47 lost requests" in err

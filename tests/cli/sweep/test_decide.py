@@ -12,7 +12,7 @@ from tests.sweep.results.test_compute import ladder
 from tests.sweep.runs import Scripted, answered, begun
 
 from pondero.emulator import Emulator, ErrorProneResponder
-from pondero.sweep import ENGINES, LiveEngine, Run
+from pondero.sweep import ENGINES, LiveEngine, Run, TrialResult
 
 
 @pytest.fixture(autouse=True)
@@ -135,11 +135,43 @@ def test_the_gate_stops_a_run_with_3_and_shows_what_does_not_fit(call, data, wri
     written_answers(0.9, 0.9)
     code, out, err = call(*run(data(), "--offline", "--json")[:-4], "--judge", "exact", "--offline")
     assert code == 3
-    assert "the judge 'exact' or the data does not fit" in err
-    assert err.count("answered '") == 3
-    assert "judges that accept one of these: includes, numeric" in err
-    assert "nothing" in out
+    said = " ".join((out + err).split())
+    assert said.count("the judge 'exact' or the data does not fit") == 1
+    assert out.startswith("no result  anthropic:claude-opus-5/high, the reference,")
+    assert out.count("answered 'it is ") == 3
+    assert "', target '" in out
+    assert "judges that accept one of these: includes, numeric" in out
+    assert " --continue' only measures: nothing is recommended while this holds" in out
     assert call("sweep", "adopt", "last", "--as", "sums")[0] == 2
+
+
+def test_a_gate_that_asks_on_a_terminal_is_not_repeated_by_the_results(
+    call, data, written_answers, monkeypatch
+):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k-not-a-real-one")
+    written_answers(0, 0)
+    asked = [each for each in run(data()) if each != "--yes"]
+    code, out, err = call(*asked, stdin="y\nn\n", tty=True)
+    assert code == 3
+    assert "does not fit" in err
+    assert out.startswith("no result  stopped at the sanity gate, as said above\n")
+    assert " --continue' only measures" in out
+
+
+def test_requests_that_all_fail_end_with_3_and_the_error_and_nothing_is_adopted(
+    call, data, monkeypatch
+):
+    down = Scripted(lambda ask: TrialResult(key=ask.key, finish="error", error="no network"))
+    monkeypatch.setitem(ENGINES, "live", lambda _: down)
+    code, out, _ = call(*run(data(), "--offline", "--continue"))
+    assert code == 3
+    assert out.startswith("no result  every request failed, 40 of 40: no network; 'pondero sweep ")
+    assert len(down.asked) == 40
+    assert "stopped" in call("sweep", "list")[1]
+    for level in ((), ("--level", "high")):
+        code, _, err = call("sweep", "adopt", "last", "--as", "fake", *level)
+        assert code == 2
+    assert "nothing was measured" in err
 
 
 def test_too_few_questions_stop_it_before_anything_is_asked(call, data, written_answers):
@@ -161,6 +193,20 @@ def test_too_few_questions_recommend_nothing_though_it_continues(call, data, wri
     assert [each["condition"] for each in told["gate"]] == ["few"]
     assert told["asked"] > 20
     assert call("sweep", "adopt", "last", "--as", "few")[0] == 2
+
+
+def test_a_large_outline_says_that_it_computes_and_ctrl_c_that_no_run_was_begun(
+    call, data, monkeypatch
+):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pondero.sweep.outline.foresee", interrupt)
+    code, _, err = call(*run(data(1000), "--offline"))
+    assert code == 130
+    assert "computing the chance that these questions decide" in err
+    assert "no run was begun: nothing was sent" in err
+    assert "computing" not in call(*run(data(200), "--offline"))[2]
 
 
 def test_a_run_that_was_not_begun_says_which_is_the_last(call, data, written_answers):
@@ -195,9 +241,9 @@ def test_what_the_user_continues_past_is_named_beside_the_recommendation(
     call, data, written_answers
 ):
     written_answers(0.99, 1)
-    code, _, err = call(*run(data(), "--offline"))
+    code, out, _ = call(*run(data(), "--offline"))
     assert code == 3
-    assert "--continue runs it anyway" in err
+    assert "--continue' runs it anyway; no answer is asked for again" in out
     code, out, _ = call(*run(data(), "--offline", "--continue"))
     assert code == 0
     assert "caution    anthropic:claude-opus-5/high, the reference, is right in 100 %" in out

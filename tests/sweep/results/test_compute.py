@@ -11,8 +11,10 @@ import pytest
 from tests.sweep.runs import Scripted, answered, begun, found, runner
 
 from pondero.canon import Usage
+from pondero.errors import UsageError
 from pondero.sweep.engines.engine import TrialResult
 from pondero.sweep.grading.judges import make_judge
+from pondero.sweep.results.ci import decide_options
 from pondero.sweep.results.compute import compute_results
 from pondero.sweep.results.findings import describe_forecast
 from pondero.sweep.run.growth import add_run_arm, extend_run, raise_budget
@@ -270,8 +272,8 @@ def test_the_headline_says_what_was_bet_on_and_what_to_expect():
     (arm, _), text = results.arms, results.table()
     assert f"({arm.units - 20} questions after a pilot of 20; a sweep says this wrongly" in text
     assert (
-        "measured   +1.0 points; a sweep tends to stop on a lucky streak, so expect 0 to -2\n"
-        in text
+        "measured   +1.0 points; a sweep tends to stop on a lucky streak, "
+        "so on other questions expect 0 to -2\n" in text
     )
     assert f"of 20, {arm.units - 20} bets" in text
 
@@ -493,3 +495,131 @@ def test_a_capital_wins_at_20_also_when_the_judges_bounds_use_up_some_of_the_err
     assert low.verdict == "enough"
     assert low.capital == low.history[-1] >= 20 * (1 - 1e-9)
     assert max(low.history[:-1]) < 20
+
+
+# -- requests that fail ----------------------------------------------------------------------------
+
+_DOWN = "could not reach api.example.com: no route to host"
+
+
+def failing(arms, *, since=0, right=0.9, error=_DOWN):
+    """Answers of a ladder, but requests to these arms fail from a question on."""
+    answers = ladder(right, right)
+
+    def answer(ask):
+        settled = answers(ask)
+        if ask.arm in arms and ask.position >= since:
+            return TrialResult(key=ask.key, finish="error", error=error)
+        return settled
+
+    return answer
+
+
+@pytest.mark.parametrize("past_gate", [False, True])
+def test_a_run_whose_every_request_failed_recommends_nothing_and_says_why(past_gate):
+    engine = Scripted(failing({0, 1}))
+    with begun(200, past_gate=past_gate) as run:
+        asyncio.run(runner(run, engine).finish())
+        results = compute_results(run)
+    assert (results.recommend(), results.is_gated, results.state) == (None, True, "stopped")
+    assert len(engine.asked) == 40  # the pilot: more requests would only fail too
+    assert [each.condition for each in results.gate] == ["failed"]
+    again = f"'pondero sweep resume {results.run}' asks them again"
+    assert results.why == f"every request failed, 40 of 40: {_DOWN}; {again}"
+
+
+@pytest.mark.parametrize("past_gate", [False, True])
+def test_a_reference_without_answers_recommends_nothing(past_gate):
+    results = found(200, failing({1}), past_gate=past_gate)
+    assert results.recommend() is None
+    assert results.gate[0].stays
+    assert "20 of 20 requests to anthropic:claude-opus-5/high, the reference, failed" in results.why
+    with pytest.raises(UsageError, match="no graded answer of anthropic:claude-opus-5/high"):
+        results.calibration("none", level="high")
+
+
+def test_a_cheaper_level_without_answers_stops_the_run_and_is_a_caution_past_the_gate():
+    assert found(200, failing({0}), past_gate=False).recommend() is None
+    results = found(200, failing({0}))
+    assert results.recommend().level == "high"
+    assert any(label == "caution" and _DOWN in words for label, words in results.findings())
+
+
+def test_a_connection_that_is_lost_after_the_pilot_does_not_leave_the_reference():
+    with begun(200, past_gate=False) as run:
+        asyncio.run(runner(run, Scripted(failing({0, 1}, since=25))).finish())
+        results = compute_results(run)
+        assert (results.recommend(), results.is_gated, results.state) == (None, True, "stopped")
+        assert _DOWN in results.why
+        again = runner(run, Scripted(failing(())))
+        again.retry_errors()
+        asyncio.run(again.finish())
+        results = compute_results(run)
+    assert (results.recommend().level, results.state) == ("low", "done")
+
+
+def test_requests_that_failed_are_counted_with_the_commonest_error():
+    def answer(ask):
+        settled = ladder(0.9, 0.9)(ask)
+        if ask.arm == 0 and ask.position in (3, 30, 40):
+            error = _DOWN if ask.position > 3 else "timed out"
+            return TrialResult(key=ask.key, finish="error", error=error)
+        return settled
+
+    told = dict(found(200, answer).findings())
+    assert told["failed"].startswith(f"low 3: most often {_DOWN}; 'pondero sweep resume ")
+
+
+# -- questions that tell levels apart --------------------------------------------------------------
+
+
+def test_a_reference_that_is_always_right_does_not_stop_a_run_if_a_level_is_often_wrong():
+    results = found(200, ladder(0.5, 1, 1), levels="off,low,high", past_gate=False)
+    assert results.gate == ()
+    assert results.recommend().level == "low"
+
+
+def test_one_wrong_answer_of_a_level_is_not_often():
+    results = found(80, lambda ask: answered(ask, ask.arm or ask.position != 3), past_gate=False)
+    assert [each.condition for each in results.gate] == ["ceiling"]
+    assert f"'pondero sweep resume {results.run} --continue' runs it anyway" in results.table()
+
+
+def test_offline_the_emulator_that_cannot_answer_is_named_and_not_the_judge():
+    def helpless(ask):
+        text = 'You asked: "Who?". I am an emulator; this is all I can say to it.'
+        return TrialResult(key=ask.key, text=text, usage=Usage(input=1, output=1))
+
+    results = found(200, helpless, past_gate=False)
+    assert "the emulator only does sums" in results.why
+    assert "the judge" not in results.why
+    assert dict(results.findings())["offline"].startswith("40 of 40 answers do not answer")
+
+
+def test_what_to_expect_is_never_below_the_margin_that_is_shown():
+    results = found(600, ladder(0.9, 0.9), margin=0.01)
+    assert results.recommend().level == "low"
+    assert dict(results.findings())["measured"].endswith(
+        "so on other questions expect less, down to the margin of 1 point"
+    )
+
+
+def test_a_level_that_saves_nothing_says_that_either_will_do():
+    results = found(200, ladder(0.9, 0.9, prices=(0.004, 0.004)))
+    assert results.recommend().level == "low"
+    told = "nothing on these questions: $0.0040 an answer, and $0.0040 at high; either will do"
+    assert dict(results.findings())["saves"] == told
+
+
+def test_the_options_that_decide_alike_have_the_pilot_of_this_run():
+    assert "--pool 60 --pilot 15 " in (
+        decide_options(found(60, ladder(0.9, 0.9), margin=0.1)) or ""
+    )
+
+
+def test_the_table_counts_the_questions_that_a_difference_is_about():
+    results = found(400, ladder(0.5, 0.9, 0.9, 0.9), levels=LADDER)
+    head, *rows = results.table().split("\n\n")[1].splitlines()
+    at = head.split().index("compared")
+    figures = [row.split()[at] for row in rows[:4]]
+    assert figures == [*(f"{arm.units:,}" for arm in results.arms[:3]), "-"]

@@ -69,7 +69,8 @@ def test_a_kind_for_which_the_cheap_level_is_worse_keeps_the_reference():
     kinds = {each.kind: (each.arm, each.is_shown) for each in results.kinds}
     assert kinds == {"easy": (0, True), "hard": (1, False)}
     (said,) = [line for line in results.lines() if line.startswith("kind") and "hard" in line]
-    assert "high stays: nothing cheaper is shown" in said
+    assert "hard (16): its questions do not show a cheaper level alone" in said
+    assert any("'adopt --by-kind' gives high to them" in line for line in results.lines())
 
 
 def test_a_kind_with_too_few_questions_keeps_the_reference_whatever_the_whole_recommends():

@@ -91,7 +91,7 @@ def run(
     client = _client(offline=offline or dry_run)  # a plan needs no key
     given = {name: value for name, value in options.items() if value is not None}
     draft = client.draft_batch(_read_requests(data), model, thinking, **given)
-    _print_draft(draft, err=as_json or not dry_run, offline=offline)
+    _print_draft(draft, err=as_json or not dry_run, offline=offline, dry_run=dry_run)
     if dry_run:
         if as_json:
             print_json(_draft_json(draft, offline=offline))
@@ -242,7 +242,7 @@ def _read_requests(path: Path) -> list[Any]:
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise BadParameter(f"{path} cannot be read: {reason}") from None
-    found = []
+    found, ignored = [], dict[str, None]()
     for number, line in enumerate(lines, 1):
         if line.strip():
             try:
@@ -252,12 +252,21 @@ def _read_requests(path: Path) -> list[Any]:
             if not isinstance(ask, str | dict):
                 message = f"{path}:{number}: a request is a text or an object, not {line[:40]!r}"
                 raise BadParameter(message)
+            if isinstance(ask, dict):
+                ignored |= dict.fromkeys(name for name in _OF_SWEEPS if name in ask)
+                ask = {name: value for name, value in ask.items() if name not in _OF_SWEEPS}
             try:
                 check_batch_fields(ask)
             except BadParameter as error:
                 raise BadParameter(f"{path}:{number}: {error}") from None
             found.append(ask)
+    if ignored:
+        names = " and ".join(ignored)
+        echo(f"{path}: ignored {names}, which a sweep reads and a batch does not send", err=True)
     return found
+
+
+_OF_SWEEPS = ("target", "metadata")  # of the questions of a sweep
 
 
 def _collect(begun: "Batch", output: Path | None, *, wait: bool, as_json: bool) -> None:
@@ -337,7 +346,7 @@ def _describe_endings(answers: "Iterable[BatchAnswer]") -> str:
 # -- before it is sent -----------------------------------------------------------------------------
 
 
-def _print_draft(draft: "Draft", *, err: bool, offline: bool) -> None:
+def _print_draft(draft: "Draft", *, err: bool, offline: bool, dry_run: bool) -> None:
     told = _draft_json(draft, offline=offline)
     for note in told["adjustments"]:
         words = f"{note['model']}: {note['why']} ({note['code']})"
@@ -346,14 +355,17 @@ def _print_draft(draft: "Draft", *, err: bool, offline: bool) -> None:
         levels = ", ".join(lot["levels"])
         echo(style_text(f"{lot['provider']}:{lot['model']}", fg="cyan"),
              f"  {_count_requests(lot['asks'])} at {levels}", err=err)  # fmt: skip
-    price = told["price"]
+    price = draft.price()
+    if price is None:
+        most = "the maximum cost is unknown; give --max-tokens, or install the extra prices"
+    else:
+        most = f"at most ${price.batch:,.2f} as a batch, ${price.live:,.2f} live"
     if offline:
         echo("offline: the emulator answers, and nothing is paid", err=err)
-    elif price is None:
-        echo("the maximum cost is unknown; give --max-tokens, or install the extra prices", err=err)
-    else:
-        words = f"at most ${price['batch']:,.2f} as a batch, ${price['live']:,.2f} live"
-        echo(words, err=err)
+        # A dry run is for planning; while the emulator answers, no dollars are spoken of.
+        most = f"the service would charge {most}" if price is not None and dry_run else ""
+    if most:
+        echo(most, err=err)
 
 
 def _draft_json(draft: "Draft", *, offline: bool) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...client import levels as ladder
-from ...client import load_catalog
+from ...client import load_catalog, plan_offline
 from ...client import plan as make_plan
 from ...store import load_template
 from ...thinking import Plan, describe_plan, parse_auto
@@ -52,6 +52,10 @@ if TYPE_CHECKING:
     metavar="X",
     help="auto, none, required, or a tool's name.",
 )
+@click.option(
+    "--offline", is_flag=True,
+    help="Plan as 'ask --offline' does: auto takes calibrations of the emulator too.",
+)  # fmt: skip
 @policy_option
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON.")
 def plan(
@@ -59,6 +63,7 @@ def plan(
     *,
     thinking: str | None,
     template: str | None,
+    offline: bool,
     policies: tuple[str, ...],
     as_json: bool,
     **asked: Any,
@@ -77,7 +82,8 @@ def plan(
     )
     asked = _options(kept) | {name: value for name, value in asked.items() if value is not None}
     policy = parse_policy(policies)
-    plans = [make_plan(start.model, start.thinking, policy=policy, **asked) for start in starts]
+    make = plan_offline if offline else make_plan
+    plans = [make(start.model, start.thinking, policy=policy, **asked) for start in starts]
     if as_json:
         all_of_them = [made.to_json() for made in plans]
         print_json(all_of_them[0] if len(plans) == 1 else {"plans": all_of_them})

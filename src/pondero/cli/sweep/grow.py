@@ -135,9 +135,13 @@ def _continue(found: "Run", *, yes: bool, as_json: bool) -> int:
     "--questions", type=click.IntRange(min=1), default=20, metavar="N",
     help="How many questions to ask at most. Default: 20.",
 )  # fmt: skip
+@click.option(
+    "--offline", is_flag=True,
+    help="Ask the emulator. Only for a calibration of its answers, which is always checked so.",
+)  # fmt: skip
 @_YES
 @json_option
-def check(name: str, *, questions: int, yes: bool, as_json: bool) -> int:
+def check(name: str, *, questions: int, offline: bool, yes: bool, as_json: bool) -> int:
     """Ask a few questions to see whether a calibration still holds.
 
     Exit 0 if it does; 1 if another model answers now, or the answers are shown to be worse.
@@ -148,7 +152,12 @@ def check(name: str, *, questions: int, yes: bool, as_json: bool) -> int:
     from ...sweep import check_calibration
 
     made = load_calibrations().get(name.lower())
-    if made is not None and not made.offline and not yes:
+    if made is not None and offline and not made.offline:
+        message = f"{made.name!r} was measured at the service; the emulator cannot say if it holds"
+        raise click.UsageError(message)
+    if made is not None and made.offline:
+        echo(f"{made.name} was measured offline, so the emulator is asked", err=True)
+    elif made is not None and not yes:
         confirm(f"ask {made.model}/{made.level} at most {questions} questions?")
     found = asyncio.run(check_calibration(name, questions=questions))
     if as_json:

@@ -3,7 +3,7 @@
 import asyncio
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -13,8 +13,6 @@ from .decide import STOPPED
 
 if TYPE_CHECKING:
     from ...sweep import Engine, GateProblem, Judge, Outline, Run, Runner, SweepResults
-
-_ANSWER = 60  # characters of an answer that are shown
 
 
 def confirm_pilot(outline: "Outline", engine: "Engine") -> None:
@@ -32,10 +30,15 @@ def confirm_pilot(outline: "Outline", engine: "Engine") -> None:
 
 def stops_before(outline: "Outline", *, yes: bool) -> bool:
     """Return whether the gate stops a sweep before anything is asked."""
+    from ...sweep import describe_past_gate
+
     problems = outline.problems()
     if not problems or outline.spec.past_gate:
         return False
-    return not _continues(problems, yes=yes)
+    if not yes and _has_terminal():
+        return not _continues()
+    echo(f"the sanity gate stops it here; {describe_past_gate(problems, '--continue')}", err=True)
+    return True
 
 
 def run_and_print(
@@ -52,11 +55,11 @@ def run_and_print(
 
     from ...sweep import compute_results
 
-    code = run_with_progress(begun, engine, grader, asks=asks, shown=not as_json)
+    code, is_told = _drive(begun, engine, grader, asks=asks, shown=not as_json)
     results = compute_results(begun)
     if code and not as_json:  # interrupted: the forecast after the pilot is on the screen already
         results = replace(results, forecasts=())
-    print_outcome(results, as_json=as_json)
+    print_outcome(results, as_json=as_json, is_told=is_told)
     return code or report_failures(begun, grader.name) or exit_code(results, expect)
 
 
@@ -80,28 +83,35 @@ def exit_code(results: "SweepResults", expect: str | None = None) -> int:
     return 0 if results.is_decided else 1
 
 
-def print_outcome(results: "SweepResults", *, as_json: bool) -> None:
-    """Print the results as a table and sentences, or as JSON."""
+def print_outcome(results: "SweepResults", *, as_json: bool, is_told: bool = False) -> None:
+    """Print the results as a table and sentences, or as JSON; ``is_told``: the gate spoke."""
     from ..command import print_json
     from .summary import print_results
 
     if as_json:
         print_json(results.to_json())
     else:
-        print_results(results)
+        print_results(results, is_told=is_told)
 
 
-def run_with_progress(
-    begun: "Run", engine: "Engine", grader: "Judge", *, asks: bool = False, shown: bool
-) -> int:
+def run_with_progress(begun: "Run", engine: "Engine", grader: "Judge", *, shown: bool) -> int:
     """Ask what a run needs, with a line for each arm if ``shown``."""
+    return _drive(begun, engine, grader, asks=False, shown=shown)[0]
+
+
+def _drive(
+    begun: "Run", engine: "Engine", grader: "Judge", *, asks: bool, shown: bool
+) -> tuple[int, bool]:
+    """Run it; return the exit code, and whether the user saw why the gate stops it."""
     echo(style_text(f"run {begun.facts.run}", bold=True), err=True)
-    return asyncio.run(_run(begun, engine, grader, asks=asks, shown=shown))
+    gate = _Gate(asks=asks, shown=shown)
+    return asyncio.run(_run(begun, engine, grader, gate)), gate.is_told
 
 
-async def _run(begun: "Run", engine: "Engine", grader: "Judge", *, asks: bool, shown: bool) -> int:
+async def _run(begun: "Run", engine: "Engine", grader: "Judge", gate: "_Gate") -> int:
     from ...sweep import Runner
 
+    shown = gate.shown
     with begun.hold_lock(known=engine.begin(begun.facts.run)):
         driver = Runner(begun, engine, grader)
         try:
@@ -109,13 +119,11 @@ async def _run(begun: "Run", engine: "Engine", grader: "Judge", *, asks: bool, s
             code = await _interruptible(driver, begun, engine, driver.begin, shown=shown)
             if not code and driver.budget.closed:
                 driver.end()
-            elif not code and _passes_gate(driver, begun, asks=asks):
-                _show_forecast(driver)
-                if asks and not engine.outlives:
-                    confirm("continue?")
+            elif not code and gate.passes(driver, begun, outlives=engine.outlives):
                 code = await _interruptible(driver, begun, engine, driver.finish, shown=shown)
             elif not code:
                 begun.end("stopped")
+                code = gate.code
         except BaseException:
             begun.end("stopped")
             raise
@@ -149,27 +157,58 @@ def _print_stop(driver: "Runner", begun: "Run") -> None:
 # -- before the rest is spent ----------------------------------------------------------------------
 
 
-def _passes_gate(driver: "Runner", begun: "Run", *, asks: bool) -> bool:
-    """Show what the gate finds; return whether the run continues."""
-    problems = driver.gate()
-    for problem in problems:
-        _print_problem(problem)
-    if not problems or begun.facts.past_gate:
-        return True
-    if not _continues(problems, yes=not asks):
+class _Gate:
+    """The sanity gate on a terminal. What it finds is said once: here, or with the results."""
+
+    def __init__(self, *, asks: bool, shown: bool) -> None:
+        self.asks = asks
+        self.shown = shown
+        self.is_told = False
+        self.code = 0
+        """The exit code, if it does not pass and the results have no better one."""
+
+    def passes(self, driver: "Runner", begun: "Run", *, outlives: bool) -> bool:
+        """Return whether the rest is asked; if nothing is wrong, after a forecast."""
+        return self._is_open(driver, begun) and self._wants_rest(driver, outlives=outlives)
+
+    def _wants_rest(self, driver: "Runner", *, outlives: bool) -> bool:
+        import click
+
+        from ...sweep import describe_forecast
+        from .summary import print_sentence
+
+        for each in driver.forecast():
+            print_sentence(describe_forecast(each), err=True)
+        if not self.asks or outlives or not _has_terminal():
+            return True
+        if click.confirm("ask the rest?", default=False, err=True):
+            return True
+        self.code = 130
         return False
-    begun.change(past_gate=True)
-    return True
+
+    def _is_open(self, driver: "Runner", begun: "Run") -> bool:
+        problems = driver.gate()
+        is_final = any(each.is_final for each in problems)
+        if not problems or (begun.facts.past_gate and not is_final):
+            return True
+        asks = self.asks and _has_terminal() and not is_final
+        if asks or not self.shown:  # otherwise the results say it
+            for problem in problems:
+                _print_problem(problem)
+        if not asks:
+            echo("the sanity gate stops the run here", err=True)
+            return False
+        self.is_told = not _continues()
+        if not self.is_told:
+            begun.change(past_gate=True)
+        return not self.is_told
 
 
-def _continues(problems: "Sequence[GateProblem]", *, yes: bool) -> bool:
-    """Return whether the user continues past the gate; without a terminal, not."""
-    if yes or sys.stdin is None or not sys.stdin.isatty():
-        does = "runs it anyway"
-        if any(each.stays for each in problems):
-            does = "only measures: nothing is recommended while this holds"
-        echo(f"the sanity gate stops the run here; --continue {does}", err=True)
-        return False
+def _has_terminal() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def _continues() -> bool:
     import click
 
     return click.confirm("continue in spite of that?", default=False, err=True)
@@ -179,19 +218,8 @@ def _print_problem(problem: "GateProblem") -> None:
     from .summary import print_sentence
 
     print_sentence(problem.why, err=True, fg="yellow")
-    for example in problem.examples:
-        target = " or ".join(map(repr, example.targets)) or "no target"
-        echo(f"  answered {example.answer[-_ANSWER:]!r}, target {target}", err=True)
-    if problem.judges:
-        echo(f"  judges that accept one of these: {', '.join(problem.judges)}", err=True)
-
-
-def _show_forecast(driver: "Runner") -> None:
-    from ...sweep import describe_forecast
-    from .summary import print_sentence
-
-    for each in driver.forecast():
-        print_sentence(describe_forecast(each), err=True)
+    for line in problem.evidence:
+        echo(f"  {line}", err=True)
 
 
 # -- interruption ----------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ...sweep import ArmProgress, Outline, SweepResults
 
 _OFTEN = 0.1  # seconds between two drawings
+_LARGE = 1_000  # questions whose chance to decide takes more than a second
 
 
 def print_sentence(text: str, *, err: bool, **style: Any) -> None:
@@ -43,6 +44,8 @@ def print_outline(outline: "Outline", *, err: bool) -> None:
         echo(style_text(f"{arm.name:<{width}}", fg="cyan"), star, same, err=err)
     problems = outline.problems()
     if not problems:
+        if outline.units >= _LARGE:
+            echo("computing the chance that these questions decide, for some seconds", err=True)
         print_sentence(outline.describe_sample_size(), err=err)
     repeats = f", {outline.spec.repeats} times each" if outline.spec.repeats > 1 else ""
     echo(f"{outline.asks:,} answers at most: {len(outline.arms)} arms{repeats}", err=err)
@@ -163,10 +166,20 @@ def duration(seconds: float) -> str:
     return f"{minutes}:{rest:02}" if minutes else f"{rest} s"
 
 
-def print_results(results: "SweepResults") -> None:
-    """Print the table, what is recommended, and on a terminal the plot."""
+def print_results(results: "SweepResults", *, is_told: bool = False) -> None:
+    """Print the table, what is recommended, and on a terminal the plot.
+
+    ``is_told``: why the sanity gate stops it was said before.
+    """
+    from msgspec.structs import replace
+
     from .plot import print_plot
 
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    if is_told:
+        gate = tuple(replace(each, examples=(), judges=()) for each in results.gate)
+        results = replace(results, gate=gate, why="stopped at the sanity gate, as said above")
     echo(results.table(width))
     print_plot(results)
+    words = f"'pondero sweep report {results.run} --html FILE' explains these words and figures"
+    print_sentence(words, err=True)

@@ -1,7 +1,8 @@
 """``sweep``: which level is enough for this work, measured on the user's own questions."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -178,25 +179,36 @@ def run(
     from .summary import print_cost, print_judge, print_outline
 
     models = options.pop("models") or None
-    outline = make_outline(data, {**options, "models": models})
-    print_outline(outline, err=as_json or not dry_run)
-    print_judge(outline)
-    print_cost(outline, err=as_json or not dry_run)
-    if dry_run:
-        if as_json:
-            print_json(outline.to_json())
-        return 0
-    engine = make_engine(outline.spec)
-    asks = not yes and not outline.spec.offline
-    if stops_before(outline, yes=not asks):
-        if before := list_runs()[:1]:
-            echo(f"no run was begun: 'last' is still {before[0].run}", err=True)
-        return STOPPED
-    if asks:
-        confirm_pilot(outline, engine)
+    with _before_run():
+        outline = make_outline(data, {**options, "models": models})
+        print_outline(outline, err=as_json or not dry_run)
+        print_judge(outline)
+        print_cost(outline, err=as_json or not dry_run)
+        if dry_run:
+            if as_json:
+                print_json(outline.to_json())
+            return 0
+        engine = make_engine(outline.spec)
+        asks = not yes and not outline.spec.offline
+        if stops_before(outline, yes=not asks):
+            if before := list_runs()[:1]:
+                echo(f"no run was begun: 'last' is still {before[0].run}", err=True)
+            return STOPPED
+        if asks:
+            confirm_pilot(outline, engine)
     with create_run(outline) as begun:
         judge = make_judge(outline.spec.judge)
         return run_and_print(begun, engine, judge, asks=asks, as_json=as_json, expect=expect)
+
+
+@contextmanager
+def _before_run() -> Iterator[None]:
+    """Say that nothing was sent if Ctrl-C, or a no, ends it here."""
+    try:
+        yield
+    except (KeyboardInterrupt, click.Abort):
+        echo("no run was begun: nothing was sent", err=True)
+        raise
 
 
 @sweep.command(epilog=examples("pondero sweep resume last", "pondero sweep resume 20261115 --yes"))

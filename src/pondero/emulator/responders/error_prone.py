@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ...canon import Json, Message, Part, Reply, Text
 from ...dialects import AcceptedRequest
 from .question import parse_question
-from .responder import ponder
+from .responder import NO_ANSWER, ponder
 from .thinking_text import depth
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?!.*\d)", re.DOTALL)
@@ -49,6 +49,11 @@ class ErrorProneResponder(Struct, frozen=True):
         """Return the chance of a right answer after this much thinking."""
         gap = self.slope * (math.log2(1 + tokens / _UNIT) - hard)
         return 1 / (1 + math.exp(-gap))
+
+
+def has_answer(text: str) -> bool:
+    """Return whether an answer of the emulator answers the question: it only does sums."""
+    return text != _UNSURE and not text.endswith(NO_ANSWER)
 
 
 def difficulty(question: str, said: str | None = None) -> float:

@@ -33,6 +33,9 @@ from .showcase import find_showcase
 from .thinking_text import depth, thoughts
 from .tool_calls import Call, calls, explain_uncalled, unmet
 
+NO_ANSWER = "I am an emulator; this is all I can say to it."
+"""The end of the answer to a question that it cannot work out: it only does sums."""
+
 
 def result_text(result: ToolResult) -> str:
     """Return the text of a tool result, JSON parts included."""
@@ -232,9 +235,7 @@ class _Composer:
         if told := _TOLD.search(asked.question):
             return f"Noted: {told[1].strip()} is {told[2].strip()}."
         shown = find_showcase(asked.question)
-        return shown or (
-            f'You asked: "{asked.question}". I am an emulator; this is all I can say to it.'
-        )
+        return shown or (f'You asked: "{asked.question}". {NO_ANSWER}')
 
 
 def _from_results(asked: ParsedQuestion) -> str:

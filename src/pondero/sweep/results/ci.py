@@ -35,7 +35,7 @@ def decide_options(results: SweepResults) -> str | None:
     points = f"{100 * spec.margin:g}"
     said = [
         f"--margin {points}{'%' if spec.margin < _ONE_POINT else ''}",
-        f"--pool {results.pool} --pilot {spec.pilot} --order file",
+        f"--pool {results.pool} --pilot {results.pilot} --order file",
         f"--reference {results.reference.name}",
     ]
     if spec.label_share is not None:

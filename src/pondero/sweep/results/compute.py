@@ -10,7 +10,7 @@ from ..grading.judges import find_judge_model
 from ..points import describe_points
 from ..run.answer_labels import LabelState, check_labelled_errors, find_label_state
 from ..run.forecast import forecast_rest
-from ..run.gate import GateProblem, check_pilot, count_units, is_pilot_known
+from ..run.gate import GateProblem, check_pilot, check_rest, count_units, is_pilot_known
 from ..run.run_plan import cluster_of, make_comparison, make_pool, measure_prices, pilot_positions
 from ..run.scores import Scores
 from ..run.store import Run, StoredGrade
@@ -45,6 +45,8 @@ def compute_results(run: Run, *, judge: str | None = None) -> SweepResults:
         for each in check_pilot(scores, pool, is_over=is_over or bool(contest.winners))
         if each.condition != "few" or not contest.winners
     ]  # few questions that show something were enough
+    if is_over and not contest.winners and not any(each.is_final for each in problems):
+        problems += check_rest(scores, pool)
     for arm in contest.winners[:1]:
         problems += check_labelled_errors(scores, arm)
     labels = find_label_state(scores, comparison)

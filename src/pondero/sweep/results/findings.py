@@ -1,18 +1,20 @@
 """What a run's results say in words: the recommendation, each arm, and what it cost."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from ...emulator import has_answer
 from ...extras import install_hint
 from ...store import has_prices
 from ..points import describe_points
+from ..run.gate import find_commonest
 from .number_format import format_cost, format_share_points, many, percent
 
 if TYPE_CHECKING:
+    from ..run.gate import GateProblem
     from ..statistics.forecast import Forecast
-    from .kinds import KindResult
-    from .values import ArmResult, SweepResults
+    from .values import ArmResult, SweepResults, TrialAnswer
 
 Finding = tuple[str, str]
 
@@ -30,12 +32,11 @@ def iter_headline(results: "SweepResults") -> Iterator[Finding]:
     """Yield what is recommended, what it saves, and why; or why nothing is."""
     found, chosen = results.recommendation, results.recommended_arm
     if found is None or chosen is None:
-        yield "nothing" if results.is_gated or results.state == "done" else "undecided", results.why
+        is_open = not results.is_gated and results.state != "done"
+        yield "undecided" if is_open else "no result", results.why
         for problem in results.gate:
-            for example in problem.examples:
-                yield "", f"answered {example.answer[:60]!r}, target {list(example.targets)!r}"
-            if problem.judges:
-                yield "", f"judges that accept one of these: {', '.join(problem.judges)}"
+            yield from (("", line) for line in problem.evidence)
+        yield from _past_gate(results)
         yield from _forecast(results)
         return
     if chosen is results.reference:
@@ -51,6 +52,23 @@ def iter_headline(results: "SweepResults") -> Iterator[Finding]:
     yield from _cautions(results)
 
 
+def describe_past_gate(problems: "Sequence[GateProblem]", command: str) -> str:
+    """Return how to continue past the sanity gate, and what that gives; empty if it cannot."""
+    if any(each.is_final for each in problems):
+        return ""  # its sentence says how
+    does = "runs it anyway"
+    if any(each.stays for each in problems):
+        does = "only measures: nothing is recommended while this holds"
+    return f"{command} {does}"
+
+
+def _past_gate(results: "SweepResults") -> Iterator[Finding]:
+    if results.is_gated and not results.facts.past_gate:
+        command = f"'pondero sweep resume {results.run} --continue'"
+        if said := describe_past_gate(results.gate, command):
+            yield "", f"{said}; no answer is asked for again"
+
+
 def _describe_units(results: "SweepResults", arm: "ArmResult") -> str:
     """Return how many units were bet on; those of the pilot were not."""
     noun = "clusters" if results.facts.spec.cluster else "questions"
@@ -63,10 +81,14 @@ def _describe_difference(results: "SweepResults", arm: "ArmResult") -> str:
     measured = f"{format_share_points(arm.difference)} points"
     if results.facts.spec.once or arm.difference is None:
         return measured  # one test at the end does not stop at a lucky moment
+    lucky = f"{measured}; a sweep tends to stop on a lucky streak, so on other questions expect"
+    margin = results.facts.spec.margin
+    if arm.difference - _LUCK[1] < -margin:  # what is shown is the margin: do not go below it
+        return f"{lucky} less, down to the margin of {describe_points(margin)}"
     # Whole points: more digits would promise too much. 0 has no sign.
     points = [round(100 * (arm.difference - each)) for each in _LUCK]
     less, least = (f"{each:+}" if each else "0" for each in points)
-    return f"{measured}; a sweep tends to stop on a lucky streak, so expect {less} to {least}"
+    return f"{lucky} {less} to {least}"
 
 
 def _cautions(results: "SweepResults") -> Iterator[Finding]:
@@ -85,7 +107,7 @@ def describe_saving(results: "SweepResults") -> str:
         share = 1 - chosen.cost / reference.cost
         each = f"{format_cost(chosen.cost)} an answer, and {format_cost(reference.cost)} at {name}"
         return f"{100 * share:.0f} % of the cost: {each}" if share >= _LEAST else (
-            f"nothing: {each}"
+            f"nothing on these questions: {each}; either will do"
         )  # fmt: skip
     if chosen.output_tokens is not None and reference.output_tokens:
         share = 1 - chosen.output_tokens / reference.output_tokens
@@ -100,9 +122,7 @@ def iter_details(results: "SweepResults") -> Iterator[Finding]:
     """Yield what else there is to say: of each arm, of kinds, of missing answers and the cost."""
     for arm in results.arms:
         yield from _arm(results, arm)
-    for kind in results.kinds:
-        if kind.units:
-            yield "kind", _kind(results, kind)
+    yield from _kinds(results)
     yield from _apart(results)
 
 
@@ -129,7 +149,7 @@ def describe_forecast(forecast: "Forecast", left: int | None = None) -> str:
 
 
 def _arm(results: "SweepResults", arm: "ArmResult") -> Iterator[Finding]:
-    name = arm.level if len(results.models()) == 1 else arm.name
+    name = _name_arm(results, arm)
     measured = "" if arm.difference is None else (
         f" (measured {format_share_points(arm.difference)} points, {arm.units:,} questions)"
     )  # fmt: skip
@@ -161,11 +181,23 @@ def _effect(arm: "ArmResult") -> Finding:
     return arm.effect.effect, f"{arm.level} thinks {much} {arm.neighbour}{said}"
 
 
-def _kind(results: "SweepResults", found: "KindResult") -> str:
-    arm = results.arms[found.arm]
-    name = arm.level if len(results.models()) == 1 else arm.name
-    shown = "is enough" if found.is_shown else "stays: nothing cheaper is shown"
-    return f"{found.kind}  {name} {shown} by its own {found.units:,} questions"
+def _kinds(results: "SweepResults") -> Iterator[Finding]:
+    """Yield the level of each kind by its own questions; one line for those that show nothing."""
+    asked = [each for each in results.kinds if each.units]
+    for found in asked:
+        if found.is_shown:
+            name = _name_arm(results, results.arms[found.arm])
+            units = f"{found.units:,} questions"
+            yield "kind", f"{found.kind}  {name} is enough by its own {units} alone"
+    if alone := [f"{each.kind} ({each.units:,})" for each in asked if not each.is_shown]:
+        name = _name_arm(results, results.reference)
+        said = "its questions do" if len(alone) == 1 else "the questions of each do"
+        yield "kind", f"{', '.join(alone)}: {said} not show a cheaper level alone"
+        yield "", f"'adopt --by-kind' gives {name} to them; without it, this changes nothing"
+
+
+def _name_arm(results: "SweepResults", arm: "ArmResult") -> str:
+    return arm.level if len(results.models()) == 1 else arm.name
 
 
 def _apart(results: "SweepResults") -> Iterator[Finding]:
@@ -178,6 +210,8 @@ def _apart(results: "SweepResults") -> Iterator[Finding]:
     missing = [f"{arm.level} {arm.missing}" for arm in results.arms if arm.missing]
     if missing:
         yield "missing", f"counted against the cheaper arm: {', '.join(missing)}"
+    yield from _iter_failures(results)
+    yield from _iter_unanswered(results)
     if results.lost[0]:
         what = f"{results.lost[0]} {many(results.lost[0], 'attempt')} brought no answer"
         cost = format_cost(results.lost[1])
@@ -190,6 +224,40 @@ def _apart(results: "SweepResults") -> Iterator[Finding]:
         kappa = "" if found.kappa is None else f", kappa {found.kappa:.2f}"
         yield "judge", f"agrees with {found.agreed} of {found.count} labelled answers{kappa}"
     yield from _labels(results)
+
+
+def _iter_failures(results: "SweepResults") -> Iterator[Finding]:
+    """Yield how many requests of each arm failed, and the commonest error."""
+    if any(each.condition == "failed" for each in results.gate):
+        return  # said already
+    found = {
+        arm.level: [each.settled.error for each in answers if each.settled.error is not None]
+        for arm, answers in zip(results.arms, _answers_by_arm(results), strict=True)
+    }
+    counts = ", ".join(f"{level} {len(errors)}" for level, errors in found.items() if errors)
+    if counts:
+        why = find_commonest(error for errors in found.values() for error in errors)
+        again = f"'pondero sweep resume {results.run}' asks them again"
+        yield "failed", f"{counts}: {why}; {again}"
+
+
+def _iter_unanswered(results: "SweepResults") -> Iterator[Finding]:
+    """Yield how many questions the emulator could not answer."""
+    if not results.facts.spec.offline:
+        return
+    answers = [each.settled for every in _answers_by_arm(results) for each in every]
+    answers = [each for each in answers if each.error is None]
+    helpless = sum(not has_answer(each.text) for each in answers)
+    if helpless:
+        many_answers = f"{helpless:,} of {len(answers):,} answers"
+        yield "offline", f"{many_answers} do not answer the question: the emulator only does sums"
+
+
+def _answers_by_arm(results: "SweepResults") -> list[list["TrialAnswer"]]:
+    return [
+        [each for row in results.rows if (cell := row.cells[arm]) for each in cell.answers]
+        for arm in range(len(results.arms))
+    ]
 
 
 def _labels(results: "SweepResults") -> Iterator[Finding]:

@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from .values import ArmResult, SweepResults
 
 _HEAD = (
-    "arm", "n", "right", "95%", "thinking", "cost", "seconds", "difference", "capital", "verdict",
+    "arm", "n", "right", "95%", "thinking", "cost", "seconds", "difference", "compared", "capital",
+    "verdict",
 )  # fmt: skip
-_LEAST = ("seconds", "95%", "n", "capital", "thinking", "output", "difference")
+_LEAST = ("seconds", "95%", "n", "capital", "thinking", "output", "compared", "difference")
 _INDENT = 11
 _NO_BREAK = "\u00a0%"  # a figure and its percent sign stay on one line
 _BARS = "▁▂▃▄▅▆▇█"
@@ -90,6 +91,7 @@ def _row(arm: "ArmResult", shown: str) -> tuple[str, ...]:
         format_cost(arm.cost),
         "-" if arm.seconds is None else f"{arm.seconds:.1f}",
         format_share_points(arm.difference),
+        "-" if arm.difference is None else f"{arm.units:,}",
         "-" if not arm.history else f"{arm.capital or 0:.3g}",
         arm.verdict.replace("_", " "),
     )

@@ -3,12 +3,14 @@
 A judge that does not fit the data makes every level look the same, and the cheapest look enough.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from statistics import fmean
 from typing import Literal
 
 from msgspec import Struct
 
+from ...emulator import has_answer
 from ..grading.proposal import find_accepting
 from ..points import describe_points
 from ..statistics.allocation import fewest
@@ -17,13 +19,17 @@ from .run_plan import judged_rule, pilot_positions
 from .scores import Scores
 from .store import RunFacts
 
-Condition = Literal["floor", "ceiling", "cut", "refused", "judge", "few"]
+Condition = Literal["failed", "floor", "ceiling", "cut", "refused", "judge", "few"]
 
 FLOOR = 0.05
 """The share of right answers of the reference at which nothing can be compared."""
 
 _CUT = 0.05  # of the answers
+_FAILED = 0.5  # of the requests
+_TOLD = 300  # characters of an error
+_CLEAR = 3  # wrong answers of a cheaper level, where the reference has none
 _SHOWN = 3
+_ANSWER = 60  # characters of an answer that are shown
 
 
 class GateExample(Struct, frozen=True):
@@ -32,6 +38,11 @@ class GateExample(Struct, frozen=True):
     question: str
     answer: str
     targets: tuple[str, ...]
+
+    def describe(self) -> str:
+        """Return the end of the answer, which judges read, and the targets."""
+        answer = self.answer if len(self.answer) <= _ANSWER else f"…{self.answer[-_ANSWER:]}"
+        return f"answered {answer!r}, target {' or '.join(map(repr, self.targets)) or 'none'}"
 
 
 class GateProblem(Struct, frozen=True):
@@ -46,6 +57,17 @@ class GateProblem(Struct, frozen=True):
     examples: tuple[GateExample, ...] = ()
     judges: tuple[str, ...] = ()
     """Judges that would have accepted one of the examples."""
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """Return the examples in words, and which judges would fit them."""
+        fits = [f"judges that accept one of these: {', '.join(self.judges)}"] if self.judges else []
+        return (*(each.describe() for each in self.examples), *fits)
+
+    @property
+    def is_final(self) -> bool:
+        """Return whether continuing makes no sense: nothing can be compared without answers."""
+        return self.condition == "failed" and self.stays
 
 
 def check_units(
@@ -95,9 +117,53 @@ def check_pilot(scores: Scores, pool: Pool, *, is_over: bool = False) -> list[Ga
     )
     problems += _check_labelled(scores)
     if is_over or is_pilot_known(scores, pool):
-        for check in (_check_reference, _check_cut, _check_refused, _check_judge):
+        for check in (_check_failed, _check_reference, _check_cut, _check_refused, _check_judge):
             problems += check(scores, positions)
     return problems
+
+
+def check_rest(scores: Scores, pool: Pool) -> list[GateProblem]:
+    """Return a problem if requests to the reference failed after the pilot.
+
+    Each missing answer counts against the cheaper level, so a lost connection would give up every
+    level, and the reference would stay. A level that won did so in spite of it.
+    """
+    pilot = set(pilot_positions(scores.facts, pool))
+    rest = [at for unit in pool.units for at in unit if at not in pilot]
+    return [each for each in _check_failed(scores, rest, most=_CUT) if each.stays]
+
+
+def _check_failed(
+    scores: Scores, positions: Sequence[int], *, most: float = _FAILED
+) -> list[GateProblem]:
+    """Return a problem for each arm that failed more often than ``most``; one if all failed."""
+    found, facts = list[GateProblem](), scores.facts
+    again = f"'pondero sweep resume {facts.run}' asks them again"
+    every = [scores.errors(arm, positions) for arm in range(len(facts.arms))]
+    asked = [error for errors in every for error in errors]
+    if asked and None not in asked:
+        why = (
+            f"every request failed, {len(asked)} of {len(asked)}: {find_commonest(asked)}; {again}"
+        )
+        return [GateProblem("failed", why)]
+    for number, (arm, errors) in enumerate(zip(facts.arms, every, strict=True)):
+        failed = len(errors) - errors.count(None)
+        if failed > most * len(errors):
+            is_reference = number == facts.reference
+            role = ", the reference," if is_reference else ""
+            why = (
+                f"{failed} of {len(errors)} requests to {arm.name}{role} failed: "
+                f"{find_commonest(errors)}; {again}"
+            )
+            found.append(GateProblem("failed", why, stays=is_reference))
+    return found
+
+
+def find_commonest(errors: Iterable[str | None]) -> str:
+    """Return the error that is the most frequent, on one line."""
+    counted = Counter(" ".join(error.split()) for error in errors if error)
+    (error, _), *others = counted.most_common()
+    return f"{'most often ' if others else ''}{error[:_TOLD]}"
 
 
 def _check_reference(scores: Scores, positions: Sequence[int]) -> list[GateProblem]:
@@ -108,11 +174,11 @@ def _check_reference(scores: Scores, positions: Sequence[int]) -> list[GateProbl
     name, share = scores.facts.arms[reference].name, fmean(score for _, score in known)
     right = f"{name}, the reference, is right in {100 * share:.0f} % of {len(known)} answers"
     if share <= FLOOR:
-        why = f"{right}: the judge {scores.facts.spec.judge!r} or the data does not fit"
         wrong = [at for at, score in known if not score]
+        why = f"{right}: {_describe_misfit(scores, wrong)}"
         examples, judges = _examples(scores, reference, wrong)
         return [GateProblem("floor", why, examples=examples, judges=judges)]
-    if share == 1:
+    if share == 1 and not _has_clear_losses(scores, positions):
         why = (
             f"{right}{_describe_others(scores, positions)}: with questions this easy, or a judge "
             "this mild, a level can look enough that is not on harder work; if these questions "
@@ -120,6 +186,28 @@ def _check_reference(scores: Scores, positions: Sequence[int]) -> list[GateProbl
         )
         return [GateProblem("ceiling", why, stays=False)]
     return []
+
+
+def _describe_misfit(scores: Scores, wrong: Sequence[int]) -> str:
+    """Return why the reference is never right: offline, the emulator may have no answer."""
+    spec, reference = scores.facts.spec, scores.facts.reference
+    helpless = scores.count(reference, wrong, lambda each: not has_answer(each.text))
+    if spec.offline and helpless > len(wrong) / 2:
+        return "the emulator only does sums, so it could not answer; leave out --offline"
+    return f"the judge {spec.judge!r} or the data does not fit"
+
+
+def _has_clear_losses(scores: Scores, positions: Sequence[int]) -> bool:
+    """Return whether an arm is wrong often enough to show that these questions tell levels apart.
+
+    The pilot is not bet on, so whatever it decides leaves the error of the bets as it is.
+    """
+    for arm in range(len(scores.facts.arms)):
+        known = [each for at in positions if (each := scores.score(arm, at)) is not None]
+        lost = len(known) - sum(known)
+        if lost >= _CLEAR and lost > scores.facts.spec.margin * len(known):
+            return True
+    return False
 
 
 def _describe_others(scores: Scores, positions: Sequence[int]) -> str:

@@ -24,7 +24,14 @@ from ..statistics.contest import Contest
 from ..statistics.forecast import Forecast
 from .answer_store import AnswerStore
 from .forecast import forecast_rest
-from .gate import GateProblem, check_pilot, check_units, count_units, fewest_units
+from .gate import (
+    GateProblem,
+    check_pilot,
+    check_rest,
+    check_units,
+    count_units,
+    fewest_units,
+)
 from .growth import first_unseen, keep_fronts
 from .prices import find_trial_bound, max_grade_cost
 from .run_plan import (
@@ -144,7 +151,8 @@ class Runner:
         """
         problems = await self.begin()
         facts = self._run.facts
-        if self.budget.closed or (problems and not facts.past_gate):
+        is_final = any(each.is_final for each in problems)
+        if self.budget.closed or is_final or (problems and not facts.past_gate):
             self.end()
             return None
         comparison = self._plan(make_comparison(self._scores, self._pool))
@@ -154,11 +162,12 @@ class Runner:
             if comparison.advance().waits == waits and len(self._scores.answers) == before:
                 break  # nothing could be sent
             comparison = self._plan(make_comparison(self._scores, self._pool))
-        if comparison.contest.is_over:
+        contest = comparison.contest
+        if contest.winners or (contest.is_over and not check_rest(self._scores, self._pool)):
             self._run.end("done")
         else:
             self.end()
-        return comparison.contest
+        return contest
 
     def end(self) -> None:
         """Save that the run was stopped, and whether by its budget."""

@@ -129,6 +129,10 @@ class Scores:
         """Return how many of an arm's answers to these questions pass a test."""
         return sum(test(each) for at in positions for each in self.arm_answers(arm, at))
 
+    def errors(self, arm: int, positions: Sequence[int]) -> list[str | None]:
+        """Return the error of each of an arm's requests, or None for an answer."""
+        return [each.error for at in positions for each in self.arm_answers(arm, at)]
+
     def count_ungraded(self, arm: int, positions: Sequence[int]) -> int:
         """Return how many answers to these questions the judge could not grade."""
         return sum(
