@@ -294,7 +294,7 @@ def test_a_wrong_call_is_an_error_before_anything_is_sent(arguments, options, ki
 
 def test_without_a_key_the_error_names_the_variable():
     with pytest.raises(
-        MissingKey, match=r"set OPENAI_API_KEY, or save one with .pondero keys set openai.$"
+        MissingKey, match=r"(?m)set OPENAI_API_KEY, or save one with .pondero keys set openai.$"
     ):
         pondero.ask("gpt-5.1", SUM)
     with pytest.raises(MissingKey, match="GEMINI_API_KEY or GOOGLE_API_KEY"):

@@ -14,13 +14,15 @@ class TurnForm(Struct, frozen=True, kw_only=True):
     others, or that says more than words. What comes before the first turn of an answer is read
     without looking at what follows. ``stand_in`` is a short turn of the user, if what a turn means
     depends on its number, as ids of calls without one do; else None. ``apart`` are long fields that
-    are read without looking at the turns, and the turns without them.
+    are read without looking at the turns, and the turns without them; not so in a request that has
+    a field of ``joined``.
     """
 
     field: str
     is_answer: Callable[[bytes], bool | None]
     stand_in: bytes | None = None
     apart: frozenset[str] = frozenset()
+    joined: frozenset[str] = frozenset()
 
 
 class _Role(Struct):

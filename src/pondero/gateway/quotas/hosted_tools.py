@@ -90,7 +90,7 @@ def _iter_hosted(body: bytes, rules: HostedTools) -> Iterator[HostedTool]:
         if text is None or path[0] == rules.turns:
             yield from _list_tools(fields, path, rules)
         else:
-            yield from text.read(("hosted", path), partial(_list_tools, fields, path, rules))
+            yield from text.read(("hosted", path, rules), partial(_list_tools, fields, path, rules))
     turns = _read(fields, rules.turns) if _offers_tools(body, fields.get(rules.turns)) else None
     for turn in turns if isinstance(turns, list) else ():
         if isinstance(turn, dict):

@@ -101,7 +101,8 @@ def _parse_rest(
     if any(form.is_answer(turn) is None for turn in new):
         return None
     first = next(at for at in range(known.count + 1) if form.is_answer(sent.turns[at]))
-    names = sent.fields if frame is None else sent.fields.keys() - form.apart
+    is_joined = frame is None or not form.joined.isdisjoint(sent.fields)
+    names = sent.fields if is_joined else sent.fields.keys() - form.apart
     other_fields = {name: sent.fields[name] for name in names}
     parse = partial(_parse_turns, service, http, form, other_fields)
     found = parse((*sent.turns[:first], *new))
@@ -129,17 +130,20 @@ def _parse_turns(
     other_fields: Mapping[str, Raw],
     turns: Sequence[bytes],
 ) -> _ReadTurns | None:
-    """Read these turns; None if they have no answer, or if the whole request has to be read."""
+    """Read these turns; None if they have no answer, or if the whole request has to be read.
+
+    Some answers are no message, such as an empty one: what follows it is then not a new answer.
+    """
     fields = {**other_fields, form.field: Raw(b"[%b]" % b",".join(turns))}
     try:
         parsed = service.parse(replace(http, body=json.encode(fields)))
     except (Rejected, RecursionError):
         return None  # its words are those for the whole request
     read = parsed.request.messages
-    start = next((at for at, each in enumerate(read) if each.role == "assistant"), None)
-    if start is None or _is_odd(parsed, form):
+    starts = _list_starts(read)
+    if not starts or len(starts) != len(_list_places(turns, form)) or _is_odd(parsed, form):
         return None
-    return _ReadTurns(parsed, read[start:])
+    return _ReadTurns(parsed, read[starts[0] :])
 
 
 def _has_made_ids(messages: Sequence[Message]) -> bool:
@@ -181,18 +185,12 @@ def _find_ends(
 
     Only where no call waits for its result: a result may be matched by the name of its call.
     """
-    answers = [form.is_answer(turn) for turn in turns]
-    if not turns or None in answers:
+    if not turns or any(form.is_answer(turn) is None for turn in turns):
         return []
-    places = [at for at, each in enumerate(answers) if each and (not at or not answers[at - 1])]
-    starts = [
-        at
-        for at, each in enumerate(messages)
-        if each.role == "assistant" and (not at or messages[at - 1].role != "assistant")
-    ]
+    places, starts = _list_places(turns, form), _list_starts(messages)
     if len(places) != len(starts):
         return []
-    if not answers[-1]:
+    if not form.is_answer(turns[-1]):
         places, starts = [*places, len(turns)], [*starts, len(messages)]
     open_calls: Counter[str] = Counter()
     ends: list[tuple[int, int]] = []
@@ -204,6 +202,18 @@ def _find_ends(
         if place and not open_calls:
             ends.append((place, start))
     return ends
+
+
+def _list_places(turns: Sequence[bytes], form: TurnForm) -> list[int]:
+    """Return at which turns an answer begins."""
+    answers = list(map(form.is_answer, turns))
+    return [at for at, each in enumerate(answers) if each and (not at or not answers[at - 1])]
+
+
+def _list_starts(messages: Sequence[Message]) -> list[int]:
+    """Return at which messages an answer begins."""
+    answers = [each.role == "assistant" for each in messages]
+    return [at for at, each in enumerate(answers) if each and (not at or not answers[at - 1])]
 
 
 def _count_open(message: Message, open_calls: Counter[str]) -> None:

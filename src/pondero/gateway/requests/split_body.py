@@ -22,7 +22,9 @@ from ..state.searched_text import Mark, SearchedText
 
 _FIELDS = get_decoder(dict[str, Raw])
 _TURNS = get_decoder(list[Raw])
-_SHORT = 16  # bytes of a field that may be null or empty, on which other fields depend
+_SHORT = 16  # bytes of a field that is compared as a whole
+_OUTLINE = 64  # bytes of a field in which it is plain that it is not empty
+_BLANKS = re.compile(rb'["\[{](?:\s|\\[nrtbf]|\\u00[01][0-9a-fA-F]|\\u0020)*')
 _LEAST = 4  # turns that are worth the while
 _LONG = 1_024  # bytes of a field that is remembered
 _BEGINS = 32  # bytes by which a field is found in its body
@@ -245,9 +247,20 @@ def _describe(http: HttpRequest, fields: Mapping[str, Raw], form: TurnForm, clie
     for name, raw in fields.items():
         if name != form.field:
             value = bytes(raw)
-            is_whole = len(value) <= _SHORT or name == "model"
-            said += (name.encode("utf-8", "surrogatepass"), value if is_whole else b"...")
+            outline = value if name == "model" else _outline(value)
+            said += (name.encode("utf-8", "surrogatepass"), outline)
     return b"\0".join([b"%d:%b" % (len(each), each) for each in said])
+
+
+def _outline(value: bytes) -> bytes:
+    """Return of a field what turns may be read by: its kind, and all of one that may be empty."""
+    if len(value) <= _SHORT:
+        return value
+    blanks = _BLANKS.match(value, 0, _OUTLINE)
+    if blanks is None:
+        return b"number"
+    end = blanks.end()
+    return value if end == _OUTLINE or value[end : end + 1] in b'"]}' else value[:1] + b"..."
 
 
 def _find_beginning(memo: ConversationMemo, body: SplitBody, form: TurnForm) -> KnownBeginning:

@@ -18,4 +18,5 @@ TURN_FORM = TurnForm(
     is_answer=_is_answer,
     stand_in=b'{"role":"user","content":"."}',
     apart=frozenset({"tools"}),
+    joined=frozenset({"functions"}),  # without tools, calls are read in the older form
 )

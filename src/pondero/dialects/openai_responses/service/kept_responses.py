@@ -65,7 +65,7 @@ def read(http: HttpRequest) -> Continuation:
         said = _SAID.decode(http.body)
         items = _split(said.input)
     except _ERRORS:
-        return Continuation()
+        return Continuation(is_stored=False)
     for name in ("store", "background"):
         if not isinstance(getattr(said, name), bool | None):
             reject("invalid_type", param=name, wanted="a boolean", got="another type")
