@@ -198,7 +198,7 @@ async def test_a_thread_that_is_opened_shows_what_it_has_taken_so_far(threads):
         await chat.say("/new")
         await chat.say("/resume last")
         assert chat.app.state.tally == before
-        assert f"thinking {before.thinking:,} · out {before.output:,}" in chat.text
+        assert f"thinking {before.thinking:,} · answer {before.output:,}" in chat.text
         await chat.say("/fork")  # what its answers took was paid once, by the first
         assert chat.app.state.tally == UsageTally(last=before.last)
 

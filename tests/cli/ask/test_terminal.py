@@ -92,7 +92,7 @@ def test_the_figures_of_an_answer_are_broken_between_words(service, environment)
     seen = asked("claude-opus-5/low", SUM, "--usage", environment=environment, columns=40)
     rows = [row.rstrip() for row in seen.text.splitlines()]
     figures = " ".join(rows[rows.index("17 * 23 = 391") + 1 :])
-    assert re.search(r"\d+ in, \d+ thinking, \d+ out tokens · .* · as planned", figures)
+    assert re.search(r"\d+ in, \d+ thinking, \d+ answer tokens · .* · as planned", figures)
     assert max(map(len, rows)) < 40  # a word that is cut in two fills the row
 
 

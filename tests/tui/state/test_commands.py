@@ -295,7 +295,7 @@ def test_the_help_fits_on_a_screen_of_80_by_24(chat, dial):
 
 def test_help_status_explains_the_last_line(chat, dial):
     text = told(say(chat, dial, "/help status")[0])
-    assert all(word in text for word in ("level", "context", "in, thinking, out", "cost"))
+    assert all(word in text for word in ("level", "context", "in, thinking, answer", "cost"))
     assert "/help COMMAND explains a command, or status" in told(say(chat, dial, "/help")[0])
 
 

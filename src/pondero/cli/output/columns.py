@@ -34,7 +34,7 @@ class _AnswerProgress(Struct):
     def line(self, width: int, now: float) -> str:
         seconds = now if self.seconds is None else self.seconds
         doing = "done" if self.seconds is not None else "answering" if self.said else "thinking"
-        counts = ((self.thought, "thinking"), (self.said, "out"))
+        counts = ((self.thought, "thinking"), (self.said, "answer"))
         said = [f"~{count // _LETTERS_A_TOKEN:,} {kind}" for count, kind in counts if count]
         tokens = f"  {', '.join(said)}" if said else ""
         return f"{self.name:<{width}}  {doing:<9}  {seconds:.0f} s{tokens}"

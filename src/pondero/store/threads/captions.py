@@ -49,7 +49,7 @@ def reply_caption(kept: StoredMessage) -> str:
     """Return what is known about a reply: tokens, time, price, and how it ended if not normally."""
     usage = kept.usage
     counts = (
-        (("in", usage.input), ("thinking", usage.thinking), ("out", usage.output)) if usage else ()
+        (("in", usage.input), ("thinking", usage.thinking), ("answer", usage.output)) if usage else ()
     )
     said = [f"{count:,} {name}" for name, count in counts if count is not None]
     if kept.seconds is not None:

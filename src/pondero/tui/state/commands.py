@@ -101,7 +101,7 @@ def _cost(state: ChatState, _argument: str, _dial: DialView) -> Transition:
         ("in", last.input, tally.input),
         ("cached", last.cached, tally.cached),
         ("thinking", last.thinking, tally.thinking),
-        ("out", last.output, tally.output),
+        ("answer", last.output, tally.output),
     )
     lines = [f"{'':<10}{'last':>12}{'all':>12}"]
     lines += [f"{name:<10}{_figure(one):>12}{_figure(all_):>12}" for name, one, all_ in rows]
@@ -208,7 +208,8 @@ _STATUS = (
     "  cache kept or lost: what a change of the level did to the prompt cache",
     "  unsaved: something is not in your threads yet; it is tried again",
     "  context: how much of the model's window the conversation fills",
-    "  in, thinking, out: tokens of this thread; out includes thinking",
+    "  in, thinking, answer: tokens of this thread; if a provider counts thinking",
+    "    and answer together, all of it is answer",
     "  the cost of this thread; offline if the emulator answers",
     "  as planned, or how the last answer thought otherwise",
 )

@@ -296,7 +296,7 @@ def on_closed(state: ChatState, action: actions.ComparisonClosed, dial: DialView
 
 
 def column_figures(column: Column, *, paid: bool = True) -> tuple[str, str]:
-    """Return the usage of an answer in two lines: thinking and output, cost and time."""
+    """Return the usage of an answer in two lines: thinking and answer, cost and time."""
     tally = column.chat.tally
     if not tally.used:
         return ("answering…" if column.live else "nothing came", "")
@@ -305,7 +305,7 @@ def column_figures(column: Column, *, paid: bool = True) -> tuple[str, str]:
     cost = _price(tally.cost, paid=paid)
     took = format_seconds(column.seconds) or ("0 s" if column.seconds is not None else "")
     return (
-        f"thinking {thinking} · out {output}",
+        f"thinking {thinking} · answer {output}",
         " · ".join(word for word in (cost, took) if word),
     )
 
