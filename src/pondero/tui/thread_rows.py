@@ -80,7 +80,13 @@ def make_message(number: int, stored: StoredMessage) -> ThreadMessage:
     seconds = stored.seconds if stored.message.role == "assistant" else None
     usage = stored.usage or Usage()
     return ThreadMessage(
-        number, stored.message, usage, seconds, stored.partial, as_number(stored.cost)
+        number,
+        stored.message,
+        usage,
+        seconds,
+        stored.partial,
+        as_number(stored.cost),
+        offline=stored.offline,
     )
 
 

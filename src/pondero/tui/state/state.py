@@ -85,7 +85,10 @@ class SavedThread(Struct, frozen=True):
 
 
 class ThreadMessage(Struct, frozen=True):
-    """A message of the thread, with its usage, time and cost from the store."""
+    """A message of the thread, with its usage, time and cost from the store.
+
+    ``offline``: the emulator wrote it.
+    """
 
     number: int
     message: Message
@@ -93,6 +96,7 @@ class ThreadMessage(Struct, frozen=True):
     seconds: float | None = None
     partial: bool = False
     cost: Decimal | None = None
+    offline: bool = False
 
 
 class PickerState(Struct, frozen=True):
