@@ -421,6 +421,8 @@ class Session:
         )
 
     def _cost(self, reply: Reply) -> Decimal | None:
+        if not self.paid:
+            return Decimal(0)
         return None if reply.cost is None else reply.cost.usd
 
     def _format_value(self, move: effects.Handoff) -> str:

@@ -134,7 +134,7 @@ def sent_by_pi(tmp_path, provider: str, level: str, payload: dict) -> dict:
     extension = (tmp_path / "private" / "pondero.js").rename(tmp_path / "pondero.mjs")
     env = {"PATH": os.environ["PATH"], **how.env}
     turn = json.dumps([provider, level, payload])
-    ran = [NODE, "--input-type=module", "-e", SENDS, str(extension), turn]
+    ran = [str(NODE), "--input-type=module", "-e", SENDS, str(extension), turn]
     return json.loads(subprocess.check_output(ran, env=env, text=True))
 
 

@@ -1,5 +1,7 @@
 """The records of the store: messages, threads, search hits and totals."""
 
+from decimal import Decimal
+
 from msgspec import Struct
 
 from ...canon import Json, Message, Part, Usage
@@ -48,6 +50,20 @@ class Thread(Struct, frozen=True):
     usage: Usage = Usage()
     cost: str | None = None
     refusals: tuple[Rejection, ...] = ()
+
+
+class ThreadUsage(Struct, frozen=True):
+    """The usage of the replies in a thread; ``cost`` is None if that of one is unknown."""
+
+    usage: Usage = Usage()
+    cost: Decimal | None = Decimal(0)
+
+
+class ThreadEnd(Struct, frozen=True):
+    """The last question of a thread, and the level of its answer."""
+
+    question: str
+    level: str | None = None
 
 
 class UnfinishedTurn(Struct, frozen=True, omit_defaults=True):

@@ -18,7 +18,7 @@ from textual.worker import WorkerError
 from ...canon import Json
 from ...cassettes import AsyncTap
 from ...client import attachment
-from ...errors import PonderoError, UnknownThread
+from ...errors import PonderoError, StoreError, UnknownThread
 from ...store import set_config
 from .. import file_mentions
 from ..clipboard import copy, picture
@@ -245,6 +245,8 @@ class Executor:
             effect, candidates, model=state.model, level_text=state.level_text, system=state.system
         )
         self._dispatch(closed, tab)
+        if effect.chosen is not None:
+            self._count_usage(tab)
 
     def _handoff(self, effect: effects.Handoff, tab: ConversationTab) -> None:
         self._dispatch(tab.session.handoff(effect), tab)
@@ -395,6 +397,11 @@ class Executor:
 
     def _rewind(self, effect: effects.Rewind, tab: ConversationTab) -> None:
         tab.session.writer.rewind(effect.count)
+        self._count_usage(tab)
+
+    def _count_usage(self, tab: ConversationTab) -> None:
+        with suppress(StoreError):  # the next thread that is opened says so
+            self._dispatch(actions.UsageCounted(tab.session.writer.count_usage()), tab)
 
     def _edit(self, effect: effects.Edit, tab: ConversationTab) -> None:
         words = self._run_editor(effect.asked.words)

@@ -105,7 +105,7 @@ def _cost(state: ChatState, _argument: str, _dial: DialView) -> Transition:
     )
     lines = [f"{'':<10}{'last':>12}{'all':>12}"]
     lines += [f"{name:<10}{_figure(one):>12}{_figure(all_):>12}" for name, one, all_ in rows]
-    if tally.cost is None and not state.paid:
+    if not tally.cost and not state.paid:
         return state.tell(*lines, state.unpriced), ()
     lines.append(f"{'cost':<10}{as_cost(tally.last_cost):>12}{as_cost(tally.cost):>12}")
     if tally.cost is None:

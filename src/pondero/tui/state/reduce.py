@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from msgspec.structs import replace
+
 from . import actions, effects
 from .actions import Action
 from .catalog_view import DialView
@@ -263,6 +265,13 @@ def _on_edited(state: ChatState, action: actions.QuestionEdited, dial: DialView)
     return begun, (effects.Rewind(action.number), *asked)
 
 
+def _on_usage_counted(
+    state: ChatState, action: actions.UsageCounted, _dial: DialView
+) -> Transition:
+    last, cost = state.tally.last, state.tally.last_cost
+    return state.but(tally=replace(action.tally, last=last, last_cost=cost)), ()
+
+
 def _on_background_ended(
     state: ChatState, action: actions.BackgroundTurnEnded, _dial: DialView
 ) -> Transition:
@@ -325,6 +334,7 @@ _HANDLERS: dict[type, Callable[[ChatState, Any, DialView], Transition]] = {
     actions.Scrolled: on_scrolled,
     actions.EventsArrived: _on_events,
     actions.TurnEnded: _on_turn_ended,
+    actions.UsageCounted: _on_usage_counted,
     actions.LateSave: on_saved,
     actions.BackgroundTurnEnded: _on_background_ended,
     actions.HandedOff: _on_handed_off,

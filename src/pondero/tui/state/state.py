@@ -70,6 +70,13 @@ def as_cost(cost: Decimal | None) -> str:
     return f"${cost:,.2f}" if cost >= 1 or not cost else f"${cost:.4f}"
 
 
+def describe_cost(cost: Decimal | None, *, paid: bool) -> str:
+    """Return a cost in dollars, or why there is none."""
+    if cost or (paid and cost is not None):
+        return as_cost(cost)
+    return "cost unknown" if paid else "offline"
+
+
 Show = Literal["auto", "open", "hidden"]
 
 

@@ -7,7 +7,7 @@ from ...canon import escape_controls
 from .handlers.history import describe_attachment
 from .handlers.model_switch import is_uncatalogued
 from .handlers.turn import question_text
-from .state import ChatState, as_cost
+from .state import ChatState, describe_cost
 
 BETWEEN = " · "
 KEPT = "cache kept"
@@ -114,9 +114,7 @@ def _context(state: ChatState) -> str:
 def _cost(state: ChatState) -> str:
     if not state.tally.used:
         return "" if state.paid else "offline"
-    if (cost := state.tally.cost) is not None:
-        return as_cost(cost)
-    return "cost unknown" if state.paid else "offline"
+    return describe_cost(state.tally.cost, paid=state.paid)
 
 
 def _tone(*, odd: bool) -> str:
