@@ -13,6 +13,7 @@ from pondero.tui.state import (
     COMMANDS,
     Choice,
     DialView,
+    DraftQuestion,
     SavedThread,
     UsageTally,
     actions,
@@ -65,12 +66,50 @@ def test_two_slashes_or_a_path_are_words(chat, dial):
 
 
 @pytest.mark.parametrize("name", [name for name, each in COMMANDS.items() if not each.anytime])
-def test_while_an_answer_comes_a_command_waits_politely(chat, dial, name):
+def test_while_an_answer_comes_a_command_waits_in_the_queue(chat, dial, name):
     busy, _ = say(chat, dial, "17 * 23?")
-    state, asked = say(busy, dial, f"/{name} x")
-    assert "wait for the answer" in state.hint
-    assert asked == (effects.RestoreInput(f"/{name} x", selected=False),)
+    line = f"/{name} x" if COMMANDS[name].usage else f"/{name}"
+    state, asked = say(busy, dial, line)
+    assert state.queue == (DraftQuestion(line, is_command=True),)
+    assert asked == ()
     assert (state.page, state.model) == (busy.page, busy.model)
+
+
+def test_commands_that_wait_run_in_their_place_among_the_prompts(chat, dial):
+    state, _ = say(chat, dial, "17 * 23?")
+    for line in ("/model gpt-5/low", "/show open", "first", "/thinking high", "second"):
+        state, _ = say(state, dial, line)
+    state, asked = reduce(state, ended(), dial)
+    assert (state.model, state.show, state.turn.asked.words) == ("openai:gpt-5", "open", "first")
+    assert [each.model for each in asked if isinstance(each, effects.AskModel)] == ["openai:gpt-5"]
+    assert effects.CheckKey("openai:gpt-5") in asked
+    state, asked = reduce(state, ended(), dial)
+    assert (state.level_text, state.turn.asked.words, state.queue) == ("high", "second", ())
+
+
+def test_a_prompt_that_begins_with_a_slash_is_still_a_prompt_after_it_waited(chat, dial):
+    state, _ = say(chat, dial, "17 * 23?")
+    state, _ = say(state, dial, "//model is a command")
+    state, asked = reduce(state, ended(), dial)
+    assert [each.words for each in asked] == ["/model is a command"]
+
+
+@pytest.mark.parametrize("line", ["/model gpt-9x", "/thinking hihg", "/model", "/retry", "/undo"])
+def test_behind_a_command_that_fails_or_opens_something_the_prompts_wait(chat, dial, line):
+    state, _ = say(chat, dial, "17 * 23?")
+    state, _ = say(state, dial, line)
+    state, _ = say(state, dial, "next")
+    state, asked = reduce(state, ended(), dial)
+    assert [each.words for each in state.queue] == ["next"]
+    assert state.turn is None
+    assert not [each for each in asked if isinstance(each, effects.AskModel)]
+    assert "1 waiting" in state.hint
+
+
+def test_a_command_of_wrong_form_is_told_at_once_also_while_an_answer_comes(chat, dial):
+    busy, _ = say(chat, dial, "17 * 23?")
+    assert "there is no /modle" in told(say(busy, dial, "/modle x")[0])
+    assert "/undo takes no words" in told(say(busy, dial, "/undo x")[0])
 
 
 def test_while_an_answer_comes_one_can_leave_and_ask_for_help(chat, dial):

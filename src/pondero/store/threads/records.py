@@ -91,6 +91,7 @@ class Drafts(Struct, frozen=True, omit_defaults=True):
 
     ``cut``: its last answer was cut off by the end of the program. ``attached``: to the words.
     ``set_aside``: words that other words took the place of in the input line, oldest first.
+    ``commands``: the places of commands in the queue.
     """
 
     queue: tuple[Message, ...] = ()
@@ -98,6 +99,7 @@ class Drafts(Struct, frozen=True, omit_defaults=True):
     cut: bool = False
     attached: tuple[Part, ...] = ()
     set_aside: tuple[str, ...] = ()
+    commands: tuple[int, ...] = ()
 
 
 class SavedPlace(Struct, frozen=True):

@@ -9,7 +9,7 @@ from . import actions, effects
 from .actions import Action
 from .catalog_view import DialView
 from .cells import Cell, ThinkingCell, set_open
-from .commands import is_command, run
+from .commands import is_command, run, run_queued
 from .effects import Transition
 from .handlers import comparison, last_turn, search, tools
 from .handlers.comparison import toggle_thinking
@@ -75,9 +75,30 @@ def _ask_next(state: ChatState, at: float, dial: DialView) -> Transition:
         return state, ()
     if (failed := state.failed) is not None:
         return _ask_again(state, failed, at, dial)
+    return _send_queued(state, at, dial)
+
+
+def _send_queued(state: ChatState, at: float, dial: DialView) -> Transition:
+    """Run the commands at the head of the queue and send its first prompt."""
+    found: effects.Effects = ()
+    while state.queue:
+        first, state = state.queue[0], state.but(queue=state.queue[1:])
+        if not first.is_command:
+            begun, asked = _ask(state, first, at, dial)
+            return begun, (*found, *asked)
+        state, asked, goes_on = run_queued(state, first.words, dial)
+        found = (*found, *asked)
+        if not goes_on:
+            return _tell_held(state), found
+    return state, found
+
+
+def _tell_held(state: ChatState) -> ChatState:
+    """Say how the prompts that wait are sent."""
     if not state.queue:
-        return state, ()
-    return _ask(state.but(queue=state.queue[1:]), state.queue[0], at, dial)
+        return state
+    does = "sends the next" if state.failed is None else "asks again"
+    return state.but(hint=f"{len(state.queue)} waiting: Enter on an empty line {does}")
 
 
 def _ask_again(state: ChatState, failed: FailedQuestion, at: float, dial: DialView) -> Transition:
@@ -228,9 +249,7 @@ def _on_turn_ended(state: ChatState, action: actions.TurnEnded, dial: DialView) 
     if not after.queue or after.busy:
         return after, asked
     if action.stopped or action.error is not None:
-        does = "sends the next" if after.failed is None else "asks again"
-        held = f"{len(after.queue)} waiting: Enter on an empty line {does}"
-        return after.but(hint=held), asked
+        return _tell_held(after), asked
     sent, more = _ask_next(after, action.at, dial)
     return sent, (*asked, *more)
 

@@ -119,10 +119,11 @@ class PickerState(Struct, frozen=True):
 
 
 class DraftQuestion(Struct, frozen=True):
-    """A question: its words, and what is attached to it."""
+    """A question: its words, and what is attached to it; or a command that waits."""
 
     words: str
     parts: tuple[Text | Image | Blob, ...] = ()
+    is_command: bool = False
 
 
 class FailedQuestion(Struct, frozen=True):
