@@ -180,3 +180,11 @@ def test_a_short_name_is_routed_and_allowed_as_the_model_it_means():
     found = everything.resolve("opus")
     assert allows(GatewayKey(name="k", hash="", models=("claude-*",)), found)
     assert not allows(GatewayKey(name="k", hash="", models=("gpt-*",)), found)
+
+
+def test_a_route_may_have_a_space_in_its_name_and_a_model_has_none():
+    route = GatewayRoute("our model", ("anthropic:claude-opus-5",))
+    routed = Routing(GatewayConfig(routes=(route,)), load_catalog())
+    assert routed.resolve("our model/high").level == "high"
+    with pytest.raises(UnknownModel, match="a name has no spaces"):
+        OFFLINE.resolve("claude-opus-5 and more")

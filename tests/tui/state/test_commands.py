@@ -387,3 +387,17 @@ def test_whatever_is_typed_completion_offers_only_lines_that_differ(text):
 def test_no_line_breaks_a_chat(command, argument):
     state, _ = say(initial_state(DIAL, "claude-opus-5"), DIAL, f"/{command} {argument}")
     assert not state.busy
+
+
+@pytest.mark.parametrize("name", ["gemini-3-flash-previewAnd what is 23 * 3?", "gpt-9x foo"])
+def test_a_name_with_a_space_is_rejected_and_the_model_stays(chat, dial, name):
+    state, asked = say(chat, dial, f"/model {name}")
+    assert "a name has no spaces" in told(state)
+    assert "did you mean" not in told(state)
+    assert (state.model, asked) == (chat.model, (effects.SetAside(f"/model {name}"),))
+
+
+def test_a_model_that_only_begins_like_a_known_one_is_marked(chat, dial):
+    state, _ = say(chat, dial, "/model gemini-3-flash-preview2")
+    assert "⚠ Switched to Google gemini-3-flash-preview2" in told(state)
+    assert "Not in the catalog; treated like gemini-3-flash" in told(state)
