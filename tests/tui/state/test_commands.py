@@ -352,6 +352,18 @@ def test_commands_models_and_levels_are_completed(chat, dial):
     assert completions(chat, "/show o", dial) == ("/show open",)
 
 
+@pytest.mark.parametrize("name", ["gemini-3-flash-preview", "gpt-5.5", "opus"])
+def test_a_name_that_is_whole_is_the_first_completion(chat, dial, name):
+    found = completions(chat, f"/model {name}", dial)
+    assert found[0] == f"/model {name}"
+    assert found[1:]
+    assert len(set(found)) == len(found)
+
+
+def test_a_name_that_is_whole_and_has_no_longer_form_is_not_completed(chat, dial):
+    assert completions(chat, "/model gpt-5/high", dial) == ()
+
+
 def test_a_name_that_several_serve_is_completed_with_whose(chat, dial):
     found = completions(chat, "/model groq:openai/gpt-oss-120", dial)
     assert found[0] == "/model groq:openai/gpt-oss-120b"

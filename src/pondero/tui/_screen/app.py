@@ -3,20 +3,22 @@
 import asyncio
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
 from rich.text import Text
 from textual import on
-from textual.app import App, ComposeResult
+from textual.app import App, ComposeResult, SuspendNotSupported
 from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.containers import Horizontal
 from textual.driver import Driver
 from textual.events import Event, Key, Paste, Resize
 from textual.timer import Timer
+from textual.worker import WorkerError
 
 from ...canon import escape_controls
 from ...cassettes import AsyncTap
@@ -40,7 +42,7 @@ from ..state import (
 from .conversation import ConversationTab, Tabs
 from .draft_keeper import DraftKeeper
 from .ending import EndingSignals, is_by_signal
-from .executor import Executor
+from .executor import CannotSuspend, Executor
 from .typed_ahead import TypedAhead
 from .widgets.approval import ApprovalScreen
 from .widgets.comparison_screen import ComparisonScreen
@@ -62,6 +64,7 @@ _MORE = "↓ more below: Page Down, Ctrl+End"
 class ChatApp(App[None]):
     """The Textual app: ``session`` asks and records, ``tap`` holds the last exchange."""
 
+    worker_errors: ClassVar[tuple[type[Exception], ...]] = (WorkerError,)
     TITLE: str | None = "pondero"
     CSS_PATH: ClassVar[str | Path | None] = Path(__file__).with_name("chat.tcss")
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {Commands}
@@ -320,6 +323,15 @@ class ChatApp(App[None]):
     def paste_text(self) -> None:
         """Paste the clipboard's text into the input line."""
         self.prompt.action_paste()
+
+    @contextmanager
+    def suspend(self) -> Iterator[None]:
+        """Give the terminal to another program for a while; raises CannotSuspend."""
+        try:
+            with super().suspend():
+                yield
+        except SuspendNotSupported:
+            raise CannotSuspend from None
 
     def change_theme(self, theme: str) -> None:
         """Draw in other colours."""

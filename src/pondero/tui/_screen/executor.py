@@ -9,11 +9,9 @@ from collections.abc import Callable, Coroutine, Iterable
 from contextlib import AbstractContextManager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import msgspec
-from textual.app import SuspendNotSupported
-from textual.worker import WorkerError
 
 from ...canon import Json
 from ...cassettes import AsyncTap
@@ -40,8 +38,17 @@ _PATIENCE = 5.0
 """Seconds for the answers that are stopped when the chat is left."""
 
 
+class CannotSuspend(Exception):
+    """The terminal cannot be given to another program."""
+
+
 class Host(Protocol):
-    """The program around the executor: it reduces actions, runs workers and owns the screen."""
+    """The program around the executor: it reduces actions, runs workers and owns the screen.
+
+    ``worker_errors``: how waiting for a worker fails that was cancelled or has failed.
+    """
+
+    worker_errors: ClassVar[tuple[type[Exception], ...]]
 
     def dispatch(self, action: Action, tab: ConversationTab | None = None) -> None:
         """Reduce an action on a tab; None is the tab on the screen."""
@@ -75,7 +82,7 @@ class Host(Protocol):
         """Copy a text with the terminal's own escape sequence."""
 
     def suspend(self) -> AbstractContextManager[None]:
-        """Give the terminal to another program for a while."""
+        """Give the terminal to another program for a while; raises CannotSuspend."""
 
     def change_theme(self, theme: str) -> None:
         """Draw in other colours."""
@@ -321,7 +328,7 @@ class Executor:
         with suppress(TimeoutError):
             async with asyncio.timeout(_PATIENCE):
                 for worker in running:
-                    with suppress(WorkerError):
+                    with suppress(*self._host.worker_errors):
                         await worker.wait()
         for tab in self._tabs:
             if tab.state.comparing is not None:
@@ -419,7 +426,7 @@ class Executor:
                 with self._host.suspend():
                     # the user's own choice of a program, as every other tool runs it
                     subprocess.run([*shlex.split(editor), str(file)], check=True)  # noqa: S603
-            except SuspendNotSupported:
+            except CannotSuspend:
                 return None
             except (OSError, ValueError, subprocess.SubprocessError) as error:
                 raise PonderoError(f"the editor {editor!r} did not end well: {error}") from None

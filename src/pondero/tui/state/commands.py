@@ -312,8 +312,12 @@ def completions(state: ChatState, text: str, dial: DialView) -> tuple[str, ...]:
     command = COMMANDS.get(name.lower())
     if command is None or command.complete is None:
         return ()
-    made = command.complete(state, argument.lstrip(), dial)
-    return tuple(f"/{name} {word}" for word in made if word != argument)[:_MOST]
+    typed = argument.lstrip()
+    others = [word for word in command.complete(state, typed, dial) if word != typed]
+    # Enter sends what is typed: if that is a name already, it is the one to be marked.
+    is_whole = bool(typed and others) and command.complete is model_switch.complete_model
+    first = [typed] if is_whole and dial.is_catalogued(typed) else []
+    return tuple(f"/{name} {word}" for word in (*first, *others))[:_MOST]
 
 
 def _unknown(name: str) -> str:
