@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         private_config,
     )
     from .observability.ledger import load_usage
-    from .observability.observers import open_observers
+    from .observability.observers import check_extra, open_observers
     from .quotas.quota_preview import describe_quotas, find_forgotten, find_lowered_limits
     from .server.run import run, run_gateway_in_thread
     from .state.keys import KeyEdit, KeyRing, UnknownKey
@@ -51,7 +51,7 @@ _NAMES = {
         "private_config"
     ),
     "observability.ledger": "load_usage",
-    "observability.observers": "open_observers",
+    "observability.observers": "check_extra open_observers",
     "quotas.quota_preview": "describe_quotas find_forgotten find_lowered_limits",
     "server.run": "run run_gateway_in_thread",
     "state.keys": "KeyEdit KeyRing UnknownKey",
@@ -74,6 +74,7 @@ __all__ = [
     "Routing",
     "UnknownKey",
     "check_credentials",
+    "check_extra",
     "check_start",
     "copy_back",
     "describe_quotas",
