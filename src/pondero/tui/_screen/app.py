@@ -388,8 +388,7 @@ class ChatApp(App[None]):
         if self.prompt.text and not self.state.busy:
             self._drafts.set_aside_line()
             self.prompt.put("")
-        else:
-            self.dispatch(actions.TurnInterrupted(hard=True))
+        self.dispatch(actions.TurnInterrupted(hard=True))
 
     def _complete_line(self, text: str) -> tuple[str, ...]:
         return file_mentions.completions(text) or completions(self.state, text, self._dial)
@@ -518,6 +517,8 @@ class ChatApp(App[None]):
 
     def _pick_item(self, value: str | None) -> None:
         self._picking = None
+        if value is not None:
+            self.page.to_end()
         self.dispatch(actions.Dismissed() if value is None else actions.ItemPicked(value))
 
 
