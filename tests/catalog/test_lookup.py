@@ -244,6 +244,77 @@ def test_half_a_character_is_no_part_of_a_name(finder, text):
     str(raised.value).encode()
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "gemini-3-flash-previewAnd what is 23 * 3?",
+        "gpt-9x foo",
+        "ollama:my model",
+        "claude opus 5/high",
+        "google:gemini 3",
+    ],
+)
+def test_a_name_has_no_spaces(finder, text):
+    with pytest.raises(UnknownModel, match="a name has no spaces") as raised:
+        finder.entry(text)
+    assert "did you mean" not in str(raised.value)
+
+
+@pytest.mark.parametrize("text", ["claude-opus-5\n", " claude-opus-5", "claude-opus-5 /high"])
+def test_spaces_around_a_name_are_no_part_of_it(finder, text):
+    assert finder.entry(text).model == "claude-opus-5"
+
+
+def test_a_level_after_a_space_is_guessed(finder):
+    with pytest.raises(UnknownModel, match=r"did you mean 'gpt-5\.5/high'"):
+        finder.entry("gpt-5.5 high")
+
+
+@pytest.mark.parametrize(
+    ("text", "like", "near"),
+    [
+        ("gemini-3-flash-preview2", "gemini-3-flash", "gemini-3-flash-preview"),
+        ("google:gemini-3-flash-preview2", "gemini-3-flash", "gemini-3-flash-preview"),
+        ("gpt-5.5-foo", "gpt-5.5", "gpt-5.5"),
+        ("claude-opus-5-x/high", "claude-opus-5", "claude-opus-5"),
+    ],
+)
+def test_a_name_that_only_begins_like_a_known_one_says_so(finder, text, like, near):
+    entry = finder.entry(text)
+    assert (entry.begins_like, entry.near, entry.inferred) == (like, near, False)
+    (note,) = pondero.plan(text).adjustments
+    why = f"not in the catalog; treated like {like}, with which it begins; did you mean {near!r}?"
+    assert (note.code, note.why) == ("unknown_model", why)
+    with pytest.raises(UnknownModel):
+        pondero.plan(text, policy={"unknown": "error"})
+    assert pondero.plan(text, "high", policy={"unknown": "omit"}).fields == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "claude-opus-5-20260101",
+        "gpt-5.5-2026-04-01",
+        "claude-sonnet-4-5-latest",
+        "gemini-2.5-pro-preview-06-05",
+        "mistral:ministral-14b-2512",
+        "dashscope:qwen3-30b-a3b",
+        "google:gemma-3n-e4b-it",
+        "ollama:qwen3:8b-q4",
+        "openrouter:openai/gpt-5.5-foo",
+        "vllm:qwen3-8b-our-finetune",
+    ],
+)
+def test_a_date_a_size_or_the_name_of_a_host_is_no_unknown_model(finder, text):
+    assert finder.entry(text).begins_like == ""
+
+
+def test_no_name_of_the_catalog_or_of_a_public_list_is_unknown(finder):
+    listed = [f"{at}:{name}" for at in finder.catalog.limits for name in finder._list_windows(at)]
+    names = (*listed, *(entry.id for entry in finder.entries()))
+    assert not [name for name in names if finder.entry(name).begins_like]
+
+
 def test_a_misspelt_provider_gets_a_suggestion(finder):
     with pytest.raises(UnknownProvider, match="did you mean 'anthropic'"):
         finder.entry("antropic:claude-opus-5")

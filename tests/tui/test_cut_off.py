@@ -65,6 +65,27 @@ def test_the_next_chat_offers_the_thread_with_what_came_and_what_was_typed(
         assert answer.message.parts
 
 
+def test_a_command_that_waited_runs_in_the_next_chat(environment):
+    with running(*OFFLINE, environment=environment) as terminal:
+        terminal.until("/help")
+        terminal.press(f"{LONG}\r")
+        terminal.until("thinking…")
+        terminal.press("//model is a command\r")
+        terminal.press("/model gpt-5.1/low\r")
+        terminal.until("next: /model is a command", "next: /model gpt-5.1/low")
+        terminal.signal(signal.SIGHUP)
+        assert terminal.ended() == CODES["SIGHUP"]
+    with running(*OFFLINE, environment=environment, lines=50) as terminal:
+        terminal.until("ended in the middle of", LONG, "/resume ")
+        id = terminal.text.partition("/resume ")[2].split()[0]
+        terminal.press(f"/resume {id}\r")
+        terminal.until("next: /model gpt-5.1/low")
+        terminal.press("\r")
+        terminal.until("▌ /model is a command", "✓ Switched to OpenAI gpt-5.1")
+        terminal.press("\x15/quit\r")
+        assert terminal.ended() == 0
+
+
 def test_a_chat_that_a_signal_ends_does_not_wait_for_its_tool(environment, tmp_path):
     (tmp_path / "slow.py").write_text(SLOW.format(started := tmp_path / "started"))
     tool = ("--tool", f"{tmp_path}/slow.py:rest", "--approve", "all")

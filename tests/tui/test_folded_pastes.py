@@ -176,7 +176,7 @@ def test_a_paste_that_was_not_sent_survives_a_kill(environment, tmp_path):
     with running(*offline, environment=environment) as terminal:
         terminal.until("/help")
         terminal.press("say one\r")
-        terminal.until("▌ say one", " · out ")
+        terminal.until("▌ say one", " · answer ")
         terminal.press(f"{BEGIN}{LONG}{END}")
         terminal.until(TOKEN)
         terminal.signal(15)

@@ -171,16 +171,19 @@ async def test_a_stop_while_it_thinks_keeps_the_question_and_the_thinking_and_ma
         assert "2 * 3 = 6" in chat.text
 
 
-async def test_ctrl_c_clears_the_line_then_leaves_when_pressed_twice():
+async def test_ctrl_c_twice_leaves_also_with_words_in_the_input_line():
     async with stage() as chat:
         await chat.type("abc")
         await chat.pilot.press("ctrl+c")
         assert chat.app.prompt.text == ""
-        await chat.pilot.press("ctrl+c")
         assert "Ctrl+C again" in chat.text
+        await chat.type("d")
+        assert "Ctrl+C again" not in chat.text
+        await chat.pilot.press("ctrl+c")
         assert chat.app.is_running
         await chat.pilot.press("ctrl+c")
         assert chat.app._exit
+        assert chat.app.prompt.set_aside == ("abc", "d")
 
 
 async def test_ctrl_d_leaves_only_from_an_empty_line():
@@ -402,6 +405,22 @@ async def test_help_is_read_from_its_beginning(size):
         assert ("more below" in chat.text) == (size == (40, 12))
         await chat.say("say again")
         assert "\n  again\n" in chat.text
+
+
+async def test_a_model_from_the_list_is_confirmed_on_the_screen_below_a_long_help():
+    async with stage("claude-opus-5/off", size=(40, 12)) as chat:
+        await chat.say("/help")
+        await chat.say("/model")
+        await chat.type("gpt-5.1")
+        await chat.press("enter")
+        assert "Switched to OpenAI" in chat.text
+
+
+async def test_the_notice_of_undo_is_whole_in_a_small_window():
+    async with stage("claude-opus-5/off", size=(40, 12)) as chat:
+        await chat.say("say hello")
+        await chat.say("/undo")
+        assert "taken back; /resume restores it" in chat.text
 
 
 async def test_an_offline_chat_says_so_before_the_first_answer():

@@ -121,7 +121,7 @@ def test_a_question_is_edited_in_the_users_editor_and_asked_again(tmp_path):
     with running("chat", "--offline", "claude-opus-5/off", environment=environment) as terminal:
         terminal.until("/help")
         terminal.press("say first\r")
-        terminal.until("  first", "· out ")  # the turn is over
+        terminal.until("  first", "· answer ")  # the turn is over
         terminal.press("/edit\r")
         terminal.until("say edited", "  edited", "· in ")
         assert "say first" not in terminal.text.replace("─ say first ", "")

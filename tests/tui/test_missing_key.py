@@ -6,6 +6,8 @@ import pytest
 from tests.tui.stage import stage
 from tests.tui.terminal import running
 
+from pondero.store import Threads
+
 pytestmark = pytest.mark.anyio
 
 WANTED = "⚠ OpenAI needs a key: set OPENAI_API_KEY, or save one with 'pondero keys set openai'"
@@ -65,6 +67,45 @@ async def test_a_key_in_the_environment_is_found(monkeypatch):
     async with stage("claude-opus-5/low", paid=True) as chat:
         await chat.say("/model gpt-5.1/low")
         assert WANTED not in told(chat)
+
+
+async def test_a_thread_of_the_emulator_says_on_opening_how_to_continue_offline(tmp_path):
+    with Threads.open(tmp_path / "threads.db") as threads:
+        async with stage("gpt-5.1/low", threads=threads) as offline:
+            await offline.say("What is 17 * 23?")
+        id = threads.get("last").id
+        async with stage("claude-opus-5/low", threads=threads, paid=True) as chat:
+            await chat.say(f"/resume {id}")
+            said = "\n".join(told(chat))
+            assert "The emulator wrote the last answer of this thread" in said
+            assert f"pondero chat --resume {id} --offline" in said
+            assert told(chat).count(WANTED) == 1
+        async with stage("claude-opus-5/low", threads=threads) as chat:
+            await chat.say(f"/resume {id}")
+            assert "The emulator wrote" not in "\n".join(told(chat))
+
+
+async def test_a_thread_of_a_service_opens_without_a_word_about_the_emulator(tmp_path):
+    with Threads.open(tmp_path / "threads.db") as threads:
+        async with stage("claude-opus-5/low", threads=threads, paid=True) as chat:
+            await chat.say("What is 17 * 23?")
+        async with stage("claude-opus-5/low", threads=threads, paid=True) as chat:
+            await chat.say(f"/resume {threads.get('last').id}")
+            assert not told(chat)
+
+
+@pytest.mark.parametrize("form", [(), ("--plain",)])
+def test_a_resumed_chat_without_a_key_says_so_before_a_question(environment, form):
+    with running("chat", "--offline", "gpt-5.1/low", environment=environment) as terminal:
+        terminal.until("/help")
+        terminal.press("say hi\r")
+        terminal.until(" · answer ")
+        terminal.press("/quit\r")
+        assert terminal.ended() == 0
+    with running("chat", "--resume", *form, environment=environment) as terminal:
+        terminal.until("OPENAI_API_KEY", "--offline")
+        terminal.press("/quit\r")
+        assert terminal.ended() == 0
 
 
 def test_a_chat_that_begins_without_a_key_says_so_at_once(environment):

@@ -31,7 +31,7 @@ def test_escapes_in_a_paste_are_shown_and_sent_as_text(environment, tmp_path, in
         assert "▌" not in shown  # nothing was sent
         assert "\\u001b" in shown
         terminal.press("\r")
-        terminal.until("▌ say one", " · out ")
+        terminal.until("▌ say one", " · answer ")
         terminal.press("\x04")
         assert terminal.ended() == 0
     with Threads.open(tmp_path / "data" / "threads.db") as threads:
@@ -80,7 +80,7 @@ def test_keys_after_a_paste_whose_end_never_comes_are_keys(environment, tmp_path
         terminal.press("?")
         terminal.until("What is 6 * 7?")
         terminal.press("\r")
-        terminal.until("6 * 7 = 42", " · out ")
+        terminal.until("6 * 7 = 42", " · answer ")
         terminal.press(f"{BEGIN}half a paste")
         terminal.until("half a paste")
         terminal.press("\x03")

@@ -147,6 +147,16 @@ def test_a_line_that_was_typed_before_a_question_is_no_answer_to_it(environment,
         assert "6 * 7 = 42" in said(environment, question, "What is 6 * 7?", "")
 
 
+def test_the_list_of_models_is_numbered_and_has_the_usual_ones_first(environment):
+    text = said(environment, "/model", "2", "")
+    rows = [line for line in text.splitlines() if line.partition(". ")[0].isdecimal()]
+    assert rows[0].startswith("1. claude-")
+    assert len(rows) == 20
+    second = rows[1].split()[1]
+    assert f"✓ Switched to Anthropic {second}" in text
+    assert "level cannot be set" not in rows[1]
+
+
 def test_a_line_that_answers_nothing_waits_at_the_end_of_the_input(environment):
     said(environment, "/compare low,high What is 5 * 5?", "What is 6 * 7?")
     assert drafts_of(environment) == ["What is 6 * 7?"]

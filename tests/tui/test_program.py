@@ -11,13 +11,13 @@ def test_a_conversation_from_beginning_to_end_and_again(environment, tmp_path):
     with running(*low, environment=environment, lines=60) as terminal:
         terminal.until("Anthropic claude-opus-5", "low effort", "offline", "/help")
         terminal.press("What is 17 * 23?\r")
-        terminal.until("▸ thought", "17 * 23 = 391", " · thinking 53 · out 4 ")
+        terminal.until("▸ thought", "17 * 23 = 391", " · thinking 53 · answer 4 ")
         terminal.press("\x0f")  # ctrl+o
         terminal.until("▾ thought", "First, 17 * 23 = 391.")
         terminal.press("/model gemini-3-pro/none\r")
         terminal.until("✓ Switched to Google gemini-3-pro", "Handoff:", "off → low")
         terminal.press("My number is 17.\r")
-        terminal.until("Noted: number is 17.", " · out 9 ")
+        terminal.until("Noted: number is 17.", " · answer 9 ")
         terminal.press("/raw\r")
         terminal.until("usageMetadata")
         terminal.press("\x1b[5~")  # page up, from the end of the answer
@@ -41,7 +41,7 @@ def test_bytes_that_are_not_utf_8_are_typed_and_end_nothing(environment):
     with running("chat", "--offline", environment=environment) as terminal:
         terminal.until("/help")
         terminal.press("caf\udce9, \udcf0\udc9f and 6 * 7?\r")  # Latin-1, then half an emoji
-        terminal.until("caf\ufffd, \ufffd and", " · out ")
+        terminal.until("caf\ufffd, \ufffd and", " · answer ")
         terminal.press("\udcf0\udc9f")  # a character in two pieces
         terminal.press("\udc98\udc80")
         terminal.until("😀")
@@ -53,7 +53,7 @@ def test_keys_that_come_all_at_once_are_done_in_their_order(environment):
     with running("chat", "--offline", environment=environment) as terminal:
         terminal.until("/help")
         terminal.press("wrong\x15is 6 * 7?\x01What \x05\x1b[D\x7f8\r")
-        terminal.until("▌ What is 6 * 8?", "6 * 8 = 48", " · out ")
+        terminal.until("▌ What is 6 * 8?", "6 * 8 = 48", " · answer ")
         terminal.press("wrong\x15/quit\r")
         assert terminal.ended() == 0
 
@@ -65,7 +65,7 @@ def test_without_a_model_it_begins_with_what_was_settled(environment, tmp_path):
     with running("chat", "--offline", environment=environment) as terminal:
         terminal.until("OpenAI gpt-5.1 · thinking: high effort")
         terminal.press("say hi\r")
-        terminal.until("out 1")
+        terminal.until("answer 1")
         terminal.press("\x04")
         assert terminal.ended() == 0
     assert not (tmp_path / "data").exists()
@@ -110,7 +110,7 @@ def test_where_nothing_can_be_kept_the_chat_begins_all_the_same(environment, tmp
     with running("chat", "--offline", environment=environment) as terminal:
         terminal.until("the chat continues, unsaved", "· unsaved")
         terminal.press("say hi\r")
-        terminal.until("· unsaved", "out 1")
+        terminal.until("· unsaved", "answer 1")
         terminal.press("\x04")
         assert terminal.ended() == 0
     assert (tmp_path / "data").read_text() == "a file where the folder should be"
@@ -134,7 +134,7 @@ def test_at_its_end_it_says_how_to_continue_and_words_find_a_thread(environment,
         with running(*off, environment=environment) as terminal:
             terminal.until("/help")
             terminal.press(f"{words}\r")
-            terminal.until(" · out ")
+            terminal.until(" · answer ")
             terminal.press("/quit\r")
             assert terminal.ended() == 0
         with Threads.open(tmp_path / "data" / "threads.db") as threads:

@@ -74,6 +74,31 @@ async def test_another_model_gets_the_prompts_that_wait_and_the_chat_says_so(thr
         assert "1 waiting prompt goes to gpt-5" in chat.text
 
 
+async def test_a_command_sent_while_an_answer_comes_runs_after_it(threads):
+    async with stage("claude-opus-5/medium", threads=threads) as chat:
+        await chat.say_until_held(QUESTION, pieces=10)
+        for line in ("/model gpt-5/low", "say more"):
+            await chat.paste(line)
+            await chat.press_without_waiting("enter")
+        assert chat.app.prompt.text == ""
+        assert "next: /model gpt-5/low" in chat.text
+        chat.gate.hold_at = None
+        chat.gate.open()
+        await chat.quiet()
+        assert chat.app.state.model == "openai:gpt-5"
+        assert shown(chat)[-2:] == ["say more", "more"]
+        assert threads.messages(chat.app.state.thread.id)[-1].origin.model == "gpt-5"
+
+
+async def test_a_command_that_waits_is_taken_back_with_up():
+    async with stage() as chat:
+        await chat.say_until_held(QUESTION, pieces=10)
+        await chat.paste("/model gpt-5/low")
+        await chat.press_without_waiting("enter", "up")
+        assert (chat.app.prompt.text, chat.app.state.queue) == ("/model gpt-5/low", ())
+        chat.gate.open()
+
+
 async def test_a_thread_that_grew_elsewhere_is_continued_in_a_copy(threads, tmp_path):
     async with stage("claude-opus-5/off", threads=threads) as one:
         await one.say("say a")

@@ -14,7 +14,7 @@ from pondero.errors import StoreError
 from pondero.store import StoredMessage, Threads
 from pondero.tui import ThreadWriter
 from pondero.tui._screen.conversation import ConversationTab
-from pondero.tui.state import AnswerCell, ModelCell, NoticeCell, UsageTally, UserCell
+from pondero.tui.state import AnswerCell, ModelCell, NoticeCell, UserCell
 
 pytestmark = pytest.mark.anyio
 
@@ -198,9 +198,58 @@ async def test_a_thread_that_is_opened_shows_what_it_has_taken_so_far(threads):
         await chat.say("/new")
         await chat.say("/resume last")
         assert chat.app.state.tally == before
-        assert f"thinking {before.thinking:,} · out {before.output:,}" in chat.text
-        await chat.say("/fork")  # what its answers took was paid once, by the first
-        assert chat.app.state.tally == UsageTally(last=before.last)
+        assert f"thinking {before.thinking:,} · answer {before.output:,}" in chat.text
+        await chat.say("/fork")  # the same conversation; stats counts its answers once
+        assert chat.app.state.tally == before
+
+
+async def test_a_conversation_is_counted_alike_in_the_chat_and_when_it_is_opened(threads):
+    async with stage("claude-opus-5/low", threads=threads) as chat:
+        await chat.say("What is 17 * 23?")
+        first = chat.app.state.tally
+        await chat.say("What is 5 * 5?")
+        await chat.say("/undo")
+        assert summed(chat.app.state.tally) == summed(first)
+        chat.app.prompt.put("")
+        await chat.say("What is 6 * 7?")
+        await chat.say("/retry high")
+        await chat.press("enter")  # keeps the new answer in place of the old one
+        after = chat.app.state.tally
+        assert after.thinking > first.thinking
+        id = chat.app.state.thread.id
+        await chat.say("/new")
+        await chat.say(f"/resume {id}")
+        assert summed(chat.app.state.tally) == summed(after)
+
+
+async def test_a_turn_that_is_taken_back_is_counted_no_more_in_a_chat_that_is_not_saved():
+    async with stage("claude-opus-5/low") as chat:
+        await chat.say("What is 17 * 23?")
+        first = chat.app.state.tally
+        await chat.say("What is 5 * 5?")
+        await chat.say("/undo")
+        assert summed(chat.app.state.tally) == summed(first)
+
+
+def summed(tally):
+    return (tally.input, tally.cached, tally.thinking, tally.output, tally.cost, tally.used)
+
+
+async def test_copies_are_told_apart_by_their_last_question_and_level(threads):
+    async with stage("claude-opus-5/low", threads=threads) as chat:
+        await chat.say("What is 17 * 23?")
+        await chat.say("What is 5 * 5?")
+        await chat.say("/retry high")
+        await chat.press("enter")
+        await chat.say("/undo")
+        chat.app.prompt.put("")
+        await chat.say("What is 6 * 7?")
+        labels = [choice.label for choice in ThreadWriter(threads).list()]
+    assert labels == [
+        "↳ What is 17 * 23? … What is 6 * 7? (low)",
+        "↳ What is 17 * 23? … What is 5 * 5? (high)",
+        "What is 17 * 23? … What is 5 * 5? (low)",
+    ]
 
 
 @pytest.mark.parametrize(("costs", "sum_"), [(("0.25", "0.5"), "0.75"), (("0.25", None), None)])

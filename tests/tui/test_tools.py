@@ -338,7 +338,7 @@ def test_the_program_takes_a_function_of_a_file_and_asks_about_it(tmp_path):
         )  # its path may be folded
         terminal.press("\x1b[B")
         terminal.press("\r")
-        terminal.until("→ Paris: windy", "· out ")
+        terminal.until("→ Paris: windy", "· answer ")
         terminal.press("\x04")
         terminal.ended()
 

@@ -10,7 +10,7 @@ import msgspec
 from ..canon import convert_json, decode_json
 from ..errors import BadCatalog, UsageError
 from ..thinking import LEVELS, BudgetRange, Capability
-from .schema import Catalog, Family, FamilyGroup, NamePatterns, Provider
+from .schema import Catalog, Family, FamilyGroup, NamePatterns, Provider, own_group
 
 _T = TypeVar("_T")
 _KEY = re.compile(r"[\s\"'\[\]]")
@@ -474,7 +474,7 @@ def _add_models(
                 f"{like or style!r}; it has {' '.join(providers[home].placement) or 'no controls'}"
             )
             raise BadCatalog(message)
-        own = f"{home} (yours)"
+        own = own_group(home)
         mine = groups.get(own, FamilyGroup(home=home))
         groups[own] = msgspec.structs.replace(mine, family=(*mine.family, family))
         if own not in providers[home].families:

@@ -31,10 +31,11 @@ from .index import (
     split_words,
 )
 from .relatives import fold_name
-from .schema import Catalog, Family, FamilyGroup, NamePatterns, Provider
+from .schema import Catalog, Family, FamilyGroup, NamePatterns, Provider, own_group
 from .short_names import ShortName, find_short_names
 
 _HALF = re.compile("[\ud800-\udfff]")  # half a surrogate pair, which UTF-8 cannot encode
+_NUMBER = re.compile(r"[ae]?[0-9]+[bekm]?")  # a date or a size, as 2512, 14b, a3b and e4b
 _NOT_IMAGES = ("application/", "audio/", "text/", "video/")
 
 
@@ -51,7 +52,8 @@ class ModelEntry(Struct, frozen=True):
     ``openai`` of ``openai/gpt-5.5``, if no provider was named. ``short`` is a given short name,
     ``line`` the line whose newest model it means. ``deployment`` is the account of a gateway that
     is asked, empty for the provider's usual one; ``reads_of`` are the deployments whose signatures
-    that account can read, None for all.
+    that account can read, None for all. ``begins_like`` is a catalogued name: the model's own name
+    only begins with it, and no list has that.
     """
 
     provider: Provider
@@ -71,6 +73,7 @@ class ModelEntry(Struct, frozen=True):
     line: str = ""
     deployment: str = ""
     reads_of: frozenset[str] | None = None
+    begins_like: str = ""
 
     @property
     def evidence(self) -> Evidence:
@@ -187,6 +190,7 @@ class Lookup:
         self._relatives: dict[str, ProviderFamilies] = {}
         self._windows: dict[str, dict[str, tuple[int, int]]] = {}
         self._spelt: dict[str, SimilarNames] = {}
+        self._known: dict[str, frozenset[str]] = {}
         self._dates = _compile_endings(catalog.names.dates)
 
     def split(self, text: object) -> ParsedModelName:
@@ -253,19 +257,25 @@ class Lookup:
     ) -> ModelEntry:
         """Return the entry of a model string; a level in it is ignored."""
         name = self.split(text)
+        if " " in name.model:  # a route of a gateway may have one in its name, a model has none
+            raise UnknownModel(self._describe_spaced(text.strip(), name.model))
         if (short := self._find_short(name)) is not None:
             return replace(self.entry(short.id), short=name.model, line=short.line)
         provider, hit = self._find_bare(name) if name.provider is None else self._find_at(name)
         if hit is None or hit.inferred or self._is_level_misspelt(provider, name.model):
             self._check_level(text)
-        if hit is None or hit.inferred:
+        begins_like = "" if hit is None else self._find_beginning(provider, name.model, hit)
+        if hit is None or hit.inferred or begins_like:
             if unknown == "error":
                 raise UnknownModel(self._describe_unknown(name.model, f"{provider.label} model "))
-            if name.provider is None and self._is_no_name(provider, name.model):
+            is_judged = name.provider is None and not begins_like
+            if is_judged and self._is_no_name(provider, name.model):
                 raise UnknownModel(self._describe_unknown(name.model))
         model = provider.aliases.get(name.model, name.model)
         near = self._find_near(provider, model) if hit is None or hit.inferred else None
-        if hit is None or (hit.inferred and unknown == "omit"):
+        if begins_like:
+            near = self._find_named_in(provider, model)
+        if hit is None or ((hit.inferred or begins_like) and unknown == "omit"):
             nobody = ModelEntry(provider, model, "unknown", NOTHING, NOWHERE, inferred=True)
             return replace(nobody, near=near, window=self._window(provider, model))
         spelt = hit.catalog_name(model) if provider.spells else model
@@ -287,6 +297,7 @@ class Lookup:
             "" if name.provider in (None, provider.name) else name.provider or "",
             self._window(provider, model),
             self._maker(provider, name),
+            begins_like=begins_like,
         )
 
     def pin(self, text: str) -> str:
@@ -351,6 +362,39 @@ class Lookup:
             if own := self._find_own_name(provider.name, meant):
                 return own
         return near_name(model, self._list_served(provider))
+
+    def _find_beginning(self, provider: Provider, model: str, hit: FamilyMatch) -> str:
+        """Return the catalogued name that an unlisted one begins with; empty if it is listed.
+
+        Numbers, tags and words such as preview may follow any name. A host serves more names than
+        any list has, so only a maker's own are judged.
+        """
+        rest = hit.bare[hit.weight :]
+        usual = (*self.catalog.names.statuses, *self.catalog.names.tunings)
+        words = [each for each in rest.split("-")[1:] if not _NUMBER.fullmatch(each)]
+        if hit.inferred or not set(rest).isdisjoint(":@") or set(words) <= set(usual):
+            return ""
+        own = own_group(provider.name)  # a user gives prefixes, which stand for any name
+        groups = (self.catalog.groups[group] for group in provider.families if group != own)
+        if not any(group.home == provider.name and hit.family in group.family for group in groups):
+            return ""
+        bare = self.bare_names(provider.name, provider.aliases.get(model, model))
+        endings = "|".join((_NUMBER.pattern, *map(re.escape, usual)))
+        settled = (re.sub(rf"(?:-(?:{endings}))+$", "", each) for each in bare)
+        listed = self._listed(provider)
+        return "" if any(each in listed for each in (*bare, *settled)) else hit.name
+
+    def _listed(self, provider: Provider) -> frozenset[str]:
+        """Return the folded names that the catalog or a public list has of a provider."""
+        if provider.name not in self._known:
+            served = map(fold_name, self._list_served(provider))
+            self._known[provider.name] = frozenset((*served, *self._list_windows(provider.name)))
+        return self._known[provider.name]
+
+    def _find_named_in(self, provider: Provider, model: str) -> str | None:
+        """Return the longest catalogued name that a name begins with, as in gpt-5.5-pro2."""
+        served = (each for each in self._list_served(provider) if model.startswith(each))
+        return max(served, key=len, default=None)
 
     def _is_no_name(self, provider: Provider, model: str) -> bool:
         """Return whether an unknown name without its provider is a mistake, not a new model."""
@@ -616,6 +660,13 @@ class Lookup:
         guess = f"did you mean {' or '.join(map(repr, close))}? " if close else ""
         hint = f"see 'pondero models', or name its provider (ollama:{model})"
         return f"unknown {kind}{model!r}; {guess}{hint}"
+
+    def _describe_spaced(self, text: str, model: str) -> str:
+        first, *rest = model.split()
+        meant = f"{first}/{rest[0]}"
+        is_level = len(rest) == 1 and rest[0].isalpha() and self._is_level(rest[0], meant)
+        guess = f"; did you mean {meant!r}?" if is_level else ""
+        return f"invalid model name {text!r}: a name has no spaces{guess}"
 
     def _check_provider(self, model: str) -> None:
         prefix, colon, rest = model.partition(":")

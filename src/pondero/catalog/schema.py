@@ -233,12 +233,18 @@ class Provider(_Row, frozen=True, kw_only=True):
         return ParameterRanges(names, self.max_tokens_required, self.ranges)
 
 
+def own_group(provider: str) -> str:
+    """Return the name of the group with the models that users added to a provider."""
+    return f"{provider} (yours)"
+
+
 class NamePatterns(_Row, frozen=True, kw_only=True):
     """Additions to a name that leave the model the same.
 
     ``marks`` and ``paths`` come before it, ``dates`` after it; ``#`` is a digit. ``statuses`` are
-    words such as preview, ``generic`` those that are no short name alone. ``defaults`` has a short
-    name, or one of its own, for each provider: the model for users who have its key and name none.
+    words such as preview, ``tunings`` such as instruct, ``generic`` those that are no short name
+    alone. ``defaults`` has a short name, or one of its own, for each provider: the model for users
+    who have its key and name none.
     """
 
     marks: str = ""
@@ -246,6 +252,7 @@ class NamePatterns(_Row, frozen=True, kw_only=True):
     dates: tuple[str, ...] = ()
     unthinking: str = ""
     statuses: tuple[str, ...] = ()
+    tunings: tuple[str, ...] = ()
     generic: tuple[str, ...] = ()
     defaults: Mapping[str, str] = {}
 

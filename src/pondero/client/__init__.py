@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .prompts.attachments import attachment, decode_text
     from .prompts.messages import parse_prompt
     from .prompts.option_names import explain_unknown, find_ours
+    from .reach_checks import check_engine
     from .retry_watch import RETRY_WATCHER
     from .stream import AsyncStream, Stream
     from .token_counts import TokenCount
@@ -54,6 +55,7 @@ _NAMES = {
     "prompts.attachments": "attachment decode_text",
     "prompts.messages": "parse_prompt",
     "prompts.option_names": "explain_unknown find_ours",
+    "reach_checks": "check_engine",
     "retry_watch": "RETRY_WATCHER",
     "stream": "AsyncStream Stream",
     "token_counts": "TokenCount",
@@ -90,6 +92,7 @@ __all__ = [
     "ask",
     "attachment",
     "check_batch_fields",
+    "check_engine",
     "complete",
     "count_prompt_tokens",
     "decode_text",

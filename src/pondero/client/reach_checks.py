@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from ..catalog import Provider
-from ..errors import MissingExtra, PonderoError
+from ..errors import MissingExtra, PonderoError, TransportError, Unreachable
 from ..exchange import Retry, Timeouts
 from ..extras import install_hint
 from ..store import data_folder, load_catalog, load_settings, load_tool_servers, resolve_url
@@ -68,6 +68,23 @@ def check_engines() -> Iterator[HealthCheck]:
             continue
         if urlsplit(url).hostname in _LOCAL:
             yield from _check_engine(provider, url, wanted=provider.name == wanted)
+
+
+def check_engine(provider: Provider) -> None:
+    """Raise Unreachable if a provider is a server on this machine that does not answer."""
+    if provider.auth != "none":
+        return
+    url = resolve_url(provider, {}, needed=True)
+    if urlsplit(url).hostname not in _LOCAL:
+        return
+    try:
+        with Client(timeouts=_PATIENCE, retry=_ONCE) as client:
+            client.models(provider.name)
+    except TransportError:
+        how = provider.start or "start it"
+        raise Unreachable(f"{provider.label} does not answer at {url}: {how}") from None
+    except PonderoError:
+        return  # it answers, if only to say no
 
 
 def _check_engine(provider: Provider, url: str, *, wanted: bool) -> Iterator[HealthCheck]:

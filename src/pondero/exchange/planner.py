@@ -147,9 +147,11 @@ def _note_name(entry: ModelEntry) -> tuple[Adjustment, ...]:
         why = f"{entry.provider.label} is another deployment; it is sent to {entry.provider.name}"
         asked = f"{entry.asked_of}:{entry.model}"
         return (Adjustment("model_spelt", "model", asked, entry.id, why),)
-    if not entry.inferred:
+    if not (entry.inferred or entry.begins_like):
         return _note_maker(entry)
-    if entry.family == "unknown":
+    if entry.begins_like:
+        why = f"not in the catalog; treated like {entry.begins_like}, with which it begins"
+    elif entry.family == "unknown":
         why = "not in the catalog; nothing is sent for a level, and its own fields pass through"
     elif entry.like:
         why = f"not in the catalog; treated like {entry.like}, {_STANDS_IN[entry.why]}"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         private_config,
     )
     from .observability.ledger import load_usage
-    from .observability.observers import open_observers
+    from .observability.observers import check_extra, open_observers
     from .quotas.admission import USEFUL_ANSWER
     from .quotas.quota_preview import (
         describe_quotas,
@@ -59,7 +59,7 @@ _NAMES = {
         "private_config"
     ),
     "observability.ledger": "load_usage",
-    "observability.observers": "open_observers",
+    "observability.observers": "check_extra open_observers",
     "quotas.admission": "USEFUL_ANSWER",
     "quotas.quota_preview": "describe_quotas find_forgotten find_lowered_limits list_budgets",
     "server.run": "run run_gateway_in_thread",
@@ -84,6 +84,7 @@ __all__ = [
     "Routing",
     "UnknownKey",
     "check_credentials",
+    "check_extra",
     "check_start",
     "copy_back",
     "describe_quotas",

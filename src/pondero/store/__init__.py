@@ -72,6 +72,7 @@ if TYPE_CHECKING:
         reply_caption,
         speaker_name,
         thinking_caption,
+        thread_caption,
     )
     from .threads.database import Database, Schema, hold_lock, is_busy, is_locked
     from .threads.exports import from_jsonl, to_html, to_jsonl, to_markdown
@@ -82,6 +83,8 @@ if TYPE_CHECKING:
         SearchHit,
         StoredMessage,
         Thread,
+        ThreadEnd,
+        ThreadUsage,
         UnfinishedTurn,
         UsageTotal,
     )
@@ -123,12 +126,13 @@ _NAMES = {
     ),
     "threads.captions": (
         "format_dollars format_time heading media_caption reply_caption speaker_name "
-        "thinking_caption"
+        "thinking_caption thread_caption"
     ),
     "threads.database": "Database Schema hold_lock is_busy is_locked",
     "threads.exports": "from_jsonl to_html to_jsonl to_markdown",
     "threads.records": (
-        "Drafts ExportLine SavedPlace SearchHit StoredMessage Thread UnfinishedTurn UsageTotal"
+        "Drafts ExportLine SavedPlace SearchHit StoredMessage Thread ThreadEnd ThreadUsage "
+        "UnfinishedTurn UsageTotal"
     ),
     "threads.rescue": "RescueFile RescuedTurn RescuedWork write_in_folders",
     "threads.rows": "as_number",
@@ -167,6 +171,8 @@ __all__ = [
     "StreamRedactor",
     "Template",
     "Thread",
+    "ThreadEnd",
+    "ThreadUsage",
     "Threads",
     "TokenBill",
     "ToolServer",
@@ -234,6 +240,7 @@ __all__ = [
     "template_file",
     "template_names",
     "thinking_caption",
+    "thread_caption",
     "to_html",
     "to_jsonl",
     "to_markdown",

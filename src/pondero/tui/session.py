@@ -149,13 +149,22 @@ class Session:
 
     def find_models(self, words: str) -> tuple[Choice, ...]:
         """Return the models that fit these words, with their levels and prices."""
-        found = self._dial.search(words, most=_MODELS)
+        found: Iterable[str] = self._dial.search(words, most=_MODELS)
+        if not words:  # the best known ones: those that can be asked now are the first
+            found = sorted(found, key=self._lacks_key)
         return tuple(Choice(name, name, self._describe_model(name)) for name in found)
+
+    def _lacks_key(self, name: str) -> bool:
+        return bool(self.find_missing_key(name))
 
     def _describe_model(self, name: str) -> str:
         entry = self._dial.entry(name)
         levels = self._dial.levels(entry.id)
-        said = f"{levels[0]}…{levels[-1]}" if len(levels) > 1 else "".join(levels) or "no level"
+        said = (
+            f"{levels[0]}…{levels[-1]}"
+            if len(levels) > 1
+            else "".join(levels) or "level cannot be set"
+        )
         # Few tokens: a long prompt would have another price at some providers.
         tokens = (Usage(input=_FEW, output=0), Usage(input=0, output=_FEW))
         prices = [price_usage(entry.provider.name, entry.model, each) for each in tokens]
@@ -421,6 +430,8 @@ class Session:
         )
 
     def _cost(self, reply: Reply) -> Decimal | None:
+        if not self.paid:
+            return Decimal(0)
         return None if reply.cost is None else reply.cost.usd
 
     def _format_value(self, move: effects.Handoff) -> str:

@@ -2,29 +2,40 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from decimal import Decimal
 from time import time
 
 from ..canon import Message, ToolResult, Usage
-from ..store import SearchHit, StoredMessage, Thread, as_number, format_time
+from ..store import (
+    SearchHit,
+    StoredMessage,
+    Thread,
+    ThreadEnd,
+    as_number,
+    format_time,
+    thread_caption,
+)
 from .state import Choice, SavedThread, ThreadMessage, place_value
 
 _AROUND = 40
 
 
-def describe_thread(thread: Thread) -> Choice:
+def describe_thread(thread: Thread, end: ThreadEnd | None = None) -> Choice:
     """Return a thread as a choice in a list; its id can be typed, and must be seen."""
-    return _make_row(thread, (thread.id, _name_model(thread)))
+    return _make_row(thread, end, (thread.id, _name_model(thread)))
 
 
-def describe_in_pane(thread: Thread, mark: str = "") -> Choice:
+def describe_in_pane(thread: Thread, end: ThreadEnd | None = None, mark: str = "") -> Choice:
     """Return a thread as a choice in the narrow pane; ``mark`` goes before its title."""
-    return _make_row(thread, (_name_model(thread), thread.id), mark)
+    return _make_row(thread, end, (_name_model(thread), thread.id), mark)
 
 
-def _make_row(thread: Thread, names: tuple[str, str], mark: str = "") -> Choice:
+def _make_row(
+    thread: Thread, end: ThreadEnd | None, names: tuple[str, str], mark: str = ""
+) -> Choice:
     copy = "↳ " if thread.parent else ""
     known = (format_when(thread.updated), *names, f"{thread.messages:,} messages")
-    return Choice(thread.id, f"{mark}{copy}{thread.title or '(untitled)'}", " · ".join(known))
+    return Choice(thread.id, f"{mark}{copy}{thread_caption(thread, end)}", " · ".join(known))
 
 
 def _name_model(thread: Thread) -> str:
@@ -80,8 +91,19 @@ def make_message(number: int, stored: StoredMessage) -> ThreadMessage:
     seconds = stored.seconds if stored.message.role == "assistant" else None
     usage = stored.usage or Usage()
     return ThreadMessage(
-        number, stored.message, usage, seconds, stored.partial, as_number(stored.cost)
+        number,
+        stored.message,
+        usage,
+        seconds,
+        stored.partial,
+        price_stored(stored),
+        offline=stored.offline,
     )
+
+
+def price_stored(stored: StoredMessage) -> Decimal | None:
+    """Return the cost of a stored reply; None if unknown. The emulator's cost nothing."""
+    return Decimal(0) if stored.offline else as_number(stored.cost)
 
 
 def make_saved(thread: Thread) -> SavedThread:

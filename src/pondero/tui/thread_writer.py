@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from copy import copy
-from decimal import Decimal
 from functools import partial
 
 from msgspec import Struct
@@ -20,7 +19,6 @@ from ..store import (
     Threads,
     TurnJournal,
     UnfinishedTurn,
-    as_number,
     is_busy,
 )
 from . import thread_rows
@@ -424,8 +422,12 @@ class ThreadWriter:
             found = [each.thread for each in threads.find(words, limit=_LISTED)]
         else:
             found = list(threads.list(limit=_LISTED))
-        others = [thread for thread in thread_rows.order_copies(found) if thread.id != self._id]
-        return tuple(map(thread_rows.describe_thread, others))
+        ends = threads.find_ends(found)
+        return tuple(
+            thread_rows.describe_thread(thread, ends.get(thread.id))
+            for thread in thread_rows.order_copies(found)
+            if thread.id != self._id
+        )
 
     def pane(self, words: str, busy: Iterable[str]) -> tuple[Choice, ...]:
         """Return a new thread, then the threads, or those that contain these words, with marks."""
@@ -435,8 +437,9 @@ class ThreadWriter:
         else:
             found = list(threads.list(limit=_PANE))
         marks = dict.fromkeys(running, "… ") | ({self._id: "● "} if self._id else {})
+        ends = threads.find_ends(found)
         rows = [
-            thread_rows.describe_in_pane(thread, marks.get(thread.id, ""))
+            thread_rows.describe_in_pane(thread, ends.get(thread.id), marks.get(thread.id, ""))
             for thread in thread_rows.order_copies(found)
         ]
         return (Choice("", "+ new thread"), *rows)
@@ -504,13 +507,20 @@ class ThreadWriter:
             thread=thread_rows.make_saved(thread),
             past=self.page(max(0, thread.messages - PAGE), thread.messages),
             count=thread.messages,
-            tally=self._tally(thread),
+            tally=self.count_usage(),
         )
 
-    def _tally(self, thread: Thread) -> UsageTally:
-        usage, known = thread.usage, self._on_disk().is_fully_priced(thread.id)
-        tally = UsageTally().plus(usage, (as_number(thread.cost) or Decimal(0)) if known else None)
-        return tally if usage != Usage() else UsageTally()
+    def count_usage(self) -> UsageTally:
+        """Return what the answers of this conversation used, also those that a copy began with."""
+        tally = UsageTally()
+        if self._home is not None and self._threads is not None:
+            found = self._threads.count_replies(self._home, upto=self._written)
+            if found.usage != Usage():
+                tally = tally.plus(found.usage, found.cost)
+        for stored in (each for waiting in self._waiting for each in waiting.stored):
+            if stored.usage is not None:
+                tally = tally.plus(stored.usage, thread_rows.price_stored(stored))
+        return tally
 
     def _on_disk(self) -> Threads:
         if self._threads is None:

@@ -248,7 +248,7 @@ def test_usage_is_a_line_on_stderr(ask, call, service):
     code, out, err = ask("claude-opus-5/low", "--usage", SUM)
     assert (code, out) == (0, "17 * 23 = 391\n")
     assert re.fullmatch(
-        r"anthropic:claude-opus-5/low · 7 in, \d+ thinking, 4 out tokens · offline · "
+        r"anthropic:claude-opus-5/low · 7 in, \d+ thinking, 4 answer tokens · offline · "
         r"[\d.]+ s · as planned\n",
         err,
     )

@@ -92,7 +92,9 @@ def test_the_figures_of_an_answer_are_broken_between_words(service, environment)
     seen = asked("claude-opus-5/low", SUM, "--usage", environment=environment, columns=44)
     whole = [row.rstrip() for row in seen.text.splitlines()]
     rows = whole[whole.index("17 * 23 = 391") + 1 :]
-    words = r"anthropic:claude-opus-5/low · \d+ in, \d+ thinking, \d+ out tokens · .* · as planned"
+    words = (
+        r"anthropic:claude-opus-5/low · \d+ in, \d+ thinking, \d+ answer tokens · .* · as planned"
+    )
     assert re.search(words, " ".join(rows))
     assert max(map(len, rows)) < 44  # a word that is cut in two fills the row
 

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from pondero.extras import install_hint
 from pondero.gateway import load_clients
 
 MAIN = "from pondero.cli import main; main()"
@@ -211,6 +212,84 @@ def test_a_missing_client_and_a_missing_key_are_said_at_once(call, monkeypatch, 
     assert code == 2
     assert "install it with: npm install -g @anthropic-ai/claude-code" in err
     assert "set GEMINI_API_KEY" in err
+
+
+def test_a_missing_client_and_a_missing_extra_are_said_at_once(call, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delitem(sys.modules, "pondero.gateway.observability.metrics", raising=False)
+    monkeypatch.setitem(sys.modules, "prometheus_client", None)
+    code, _, err = call("launch", "claude", "-m", "gpt-5.5", "--offline")
+    assert code == 2
+    assert "install it with: npm install -g @anthropic-ai/claude-code" in err
+    assert f"and then: a gateway needs prometheus_client; {install_hint('gateway')}" in err
+
+
+def test_an_option_of_the_client_before_the_dashes_is_told_where_it_goes(call):
+    code, _, err = call("launch", "claude", "--offline", "-p", "Hello")
+    assert code == 2
+    assert "no such option '-p'; arguments for the client go after --: -- -p" in err
+    assert "did you mean" in call("launch", "claude", "--offlin")[2]
+
+
+RETRIES = """\
+import os, urllib.error, urllib.request
+for _ in range(3):
+    headers = {"authorization": "Bearer " + os.environ["ANTHROPIC_AUTH_TOKEN"],
+        "anthropic-version": "2023-06-01", "content-type": "application/json"}
+    body = b'{"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}'
+    try:
+        urllib.request.urlopen(urllib.request.Request(
+            os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages", body, headers))
+    except urllib.error.HTTPError:
+        pass
+"""
+
+
+def launch_online(tmp_path, script, *arguments, **environment):
+    program = tmp_path / "claude"
+    program.write_text(f"#!{sys.executable}\n{script}")
+    program.chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    env = {**os.environ, "HOME": str(tmp_path), "PATH": path, **environment}
+    return subprocess.run(
+        [sys.executable, "-c", MAIN, "launch", "claude", *arguments],
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+def nowhere():
+    """An address of this machine at which nothing listens."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield f"127.0.0.1:{held.getsockname()[1]}"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a script is the client")
+def test_a_local_server_that_does_not_answer_is_said_before_the_client_starts(tmp_path, nowhere):
+    started = tmp_path / "started"
+    script = f"open({str(started)!r}, 'w').close()"
+    ran = launch_online(tmp_path, script, "-m", "ollama:qwen3", OLLAMA_HOST=nowhere)
+    assert ran.returncode == 4
+    assert f"Ollama does not answer at http://{nowhere}: start it with 'ollama serve'" in ran.stderr
+    assert not started.exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a script is the client")
+def test_an_error_that_comes_again_is_counted_and_not_printed_again(tmp_path, nowhere):
+    config = tmp_path / "gateway.toml"
+    config.write_text(f'[provider.anthropic]\nurl = "http://{nowhere}"\nkey = "env:THEIR_KEY"\n')
+    arguments = ("-m", "claude-opus-5", "--config", str(config))
+    ran = launch_online(tmp_path, RETRIES, *arguments, THEIR_KEY="planted")
+    first, again, *rest = ran.stderr.splitlines()
+    assert first.startswith("pondero: Unreachable: ")
+    assert again == (
+        "pondero: the same error again; the client keeps retrying, and Ctrl+C stops it"
+    )
+    assert rest == [f"{first} (repeated 3 times)"]
 
 
 def test_without_a_client_all_are_listed(call):

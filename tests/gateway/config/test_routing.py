@@ -190,3 +190,11 @@ def test_a_misspelt_level_after_a_served_name_is_named_with_all_levels(requested
     said = f"unknown model {requested!r}: 'opus' is served, but unknown level 'mx'; did you mean"
     assert said in str(error.value)
     assert all(level in str(error.value) for level in LEVELS)
+
+
+def test_a_route_may_have_a_space_in_its_name_and_a_model_has_none():
+    route = GatewayRoute("our model", ("anthropic:claude-opus-5",))
+    routed = Routing(GatewayConfig(routes=(route,)), load_catalog())
+    assert routed.resolve("our model/high").level == "high"
+    with pytest.raises(UnknownModel, match="a name has no spaces"):
+        OFFLINE.resolve("claude-opus-5 and more")

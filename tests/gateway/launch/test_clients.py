@@ -101,7 +101,19 @@ def test_opencode_has_a_variant_for_every_level(tmp_path, home):
 NODE = shutil.which("node")
 RUN = """
 const load = await import(process.argv[1]);
-load.default({registerProvider: (name, how) => console.log(JSON.stringify(how))});
+load.default({registerProvider: (name, how) => console.log(JSON.stringify(how)), on: () => {}});
+"""
+SENDS = """
+const load = await import(process.argv[1]);
+const [provider, level, payload] = JSON.parse(process.argv[2]);
+let rewrite;
+load.default({
+  registerProvider: () => {},
+  getThinkingLevel: () => level,
+  on: (event, handler) => { if (event === "before_provider_request") rewrite = handler; },
+});
+const changed = await rewrite({payload}, {model: {provider}});
+console.log(JSON.stringify(changed === undefined ? payload : changed));
 """
 
 
@@ -115,6 +127,42 @@ def test_pi_gets_the_key_itself_as_its_versions_read_names_differently(tmp_path,
     provider = json.loads(subprocess.check_output(ran, env=env, text=True))
     assert provider["apiKey"] == KEY
     assert KEY not in extension.read_text(), "files outlive a process that is killed"
+
+
+def sent_by_pi(tmp_path, provider: str, level: str, payload: dict) -> dict:
+    how = started("pi", "gemini-3-flash-preview", tmp_path / "private")
+    extension = (tmp_path / "private" / "pondero.js").rename(tmp_path / "pondero.mjs")
+    env = {"PATH": os.environ["PATH"], **how.env}
+    turn = json.dumps([provider, level, payload])
+    ran = [str(NODE), "--input-type=module", "-e", SENDS, str(extension), turn]
+    return json.loads(subprocess.check_output(ran, env=env, text=True))
+
+
+@pytest.mark.skipif(NODE is None, reason="pi's extension runs in Node.js")
+@pytest.mark.parametrize("level", ["minimal", "low", "medium", "high", "xhigh"])
+def test_pi_sends_its_level_and_not_a_budget_of_its_own(level, tmp_path, home):
+    """2,048 tokens, pi's budget for low, are so few for most models that they mean minimal."""
+    thinking = {"type": "enabled", "budget_tokens": 2048, "display": "summarized"}
+    sent = sent_by_pi(tmp_path, "pondero", level, {"model": "m", "thinking": thinking})
+    assert sent == {
+        "model": "m",
+        "thinking": {"type": "adaptive", "display": "summarized"},
+        "output_config": {"effort": level},
+    }
+
+
+@pytest.mark.skipif(NODE is None, reason="pi's extension runs in Node.js")
+@pytest.mark.parametrize(
+    ("provider", "thinking"),
+    [
+        ("pondero", {"type": "disabled"}),
+        ("pondero", {"type": "adaptive"}),
+        ("anthropic", {"type": "enabled", "budget_tokens": 2048}),
+    ],
+)
+def test_pi_sends_everything_else_unchanged(provider, thinking, tmp_path, home):
+    payload = {"model": "m", "thinking": thinking}
+    assert sent_by_pi(tmp_path, provider, "low", payload) == payload
 
 
 @pytest.mark.parametrize("name", CLIENTS)

@@ -138,7 +138,7 @@ def test_html_is_escaped_fetches_nothing_and_folds_the_thinking():
     assert [value for name, value in page.attributes if name in ("src", "href")] == [
         "data:image/png;base64,iVBORw=="
     ]
-    assert "10 in · 1,240 thinking · 20 out · 6.0 s · $0.013" in page.text
+    assert "10 in · 1,240 thinking · 20 answer · 6.0 s · $0.013" in page.text
     assert "cut off" in page.text
 
 
@@ -165,7 +165,7 @@ def test_markdown_folds_thinking_and_fences_what_came_from_tools():
     assert "`1` failed" in text
     assert "[image/png, 4 bytes]" in text
     assert "[application/pdf: http://x/y.pdf]" in text
-    assert "*10 in · 1,240 thinking · 20 out · 6.0 s · $0.013*" in text
+    assert "*10 in · 1,240 thinking · 20 answer · 6.0 s · $0.013*" in text
 
 
 def test_no_export_holds_a_secret(monkeypatch):

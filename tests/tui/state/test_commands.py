@@ -13,6 +13,7 @@ from pondero.tui.state import (
     COMMANDS,
     Choice,
     DialView,
+    DraftQuestion,
     SavedThread,
     UsageTally,
     actions,
@@ -65,12 +66,50 @@ def test_two_slashes_or_a_path_are_words(chat, dial):
 
 
 @pytest.mark.parametrize("name", [name for name, each in COMMANDS.items() if not each.anytime])
-def test_while_an_answer_comes_a_command_waits_politely(chat, dial, name):
+def test_while_an_answer_comes_a_command_waits_in_the_queue(chat, dial, name):
     busy, _ = say(chat, dial, "17 * 23?")
-    state, asked = say(busy, dial, f"/{name} x")
-    assert "wait for the answer" in state.hint
-    assert asked == (effects.RestoreInput(f"/{name} x", selected=False),)
+    line = f"/{name} x" if COMMANDS[name].usage else f"/{name}"
+    state, asked = say(busy, dial, line)
+    assert state.queue == (DraftQuestion(line, is_command=True),)
+    assert asked == ()
     assert (state.page, state.model) == (busy.page, busy.model)
+
+
+def test_commands_that_wait_run_in_their_place_among_the_prompts(chat, dial):
+    state, _ = say(chat, dial, "17 * 23?")
+    for line in ("/model gpt-5/low", "/show open", "first", "/thinking high", "second"):
+        state, _ = say(state, dial, line)
+    state, asked = reduce(state, ended(), dial)
+    assert (state.model, state.show, state.turn.asked.words) == ("openai:gpt-5", "open", "first")
+    assert [each.model for each in asked if isinstance(each, effects.AskModel)] == ["openai:gpt-5"]
+    assert effects.CheckKey("openai:gpt-5") in asked
+    state, asked = reduce(state, ended(), dial)
+    assert (state.level_text, state.turn.asked.words, state.queue) == ("high", "second", ())
+
+
+def test_a_prompt_that_begins_with_a_slash_is_still_a_prompt_after_it_waited(chat, dial):
+    state, _ = say(chat, dial, "17 * 23?")
+    state, _ = say(state, dial, "//model is a command")
+    state, asked = reduce(state, ended(), dial)
+    assert [each.words for each in asked] == ["/model is a command"]
+
+
+@pytest.mark.parametrize("line", ["/model gpt-9x", "/thinking hihg", "/model", "/retry", "/undo"])
+def test_behind_a_command_that_fails_or_opens_something_the_prompts_wait(chat, dial, line):
+    state, _ = say(chat, dial, "17 * 23?")
+    state, _ = say(state, dial, line)
+    state, _ = say(state, dial, "next")
+    state, asked = reduce(state, ended(), dial)
+    assert [each.words for each in state.queue] == ["next"]
+    assert state.turn is None
+    assert not [each for each in asked if isinstance(each, effects.AskModel)]
+    assert "1 waiting" in state.hint
+
+
+def test_a_command_of_wrong_form_is_told_at_once_also_while_an_answer_comes(chat, dial):
+    busy, _ = say(chat, dial, "17 * 23?")
+    assert "there is no /modle" in told(say(busy, dial, "/modle x")[0])
+    assert "/undo takes no words" in told(say(busy, dial, "/undo x")[0])
 
 
 def test_while_an_answer_comes_one_can_leave_and_ask_for_help(chat, dial):
@@ -295,7 +334,7 @@ def test_the_help_fits_on_a_screen_of_80_by_24(chat, dial):
 
 def test_help_status_explains_the_last_line(chat, dial):
     text = told(say(chat, dial, "/help status")[0])
-    assert all(word in text for word in ("level", "context", "in, thinking, out", "cost"))
+    assert all(word in text for word in ("level", "context", "in, thinking, answer", "cost"))
     assert "/help COMMAND explains a command, or status" in told(say(chat, dial, "/help")[0])
 
 
@@ -311,6 +350,18 @@ def test_commands_models_and_levels_are_completed(chat, dial):
     )
     assert completions(chat, "/thinking m", dial) == ("/thinking minimal", "/thinking medium")
     assert completions(chat, "/show o", dial) == ("/show open",)
+
+
+@pytest.mark.parametrize("name", ["gemini-3-flash-preview", "gpt-5.5", "opus"])
+def test_a_name_that_is_whole_is_the_first_completion(chat, dial, name):
+    found = completions(chat, f"/model {name}", dial)
+    assert found[0] == f"/model {name}"
+    assert found[1:]
+    assert len(set(found)) == len(found)
+
+
+def test_a_name_that_is_whole_and_has_no_longer_form_is_not_completed(chat, dial):
+    assert completions(chat, "/model gpt-5/high", dial) == ()
 
 
 def test_a_name_that_several_serve_is_completed_with_whose(chat, dial):
@@ -348,3 +399,17 @@ def test_whatever_is_typed_completion_offers_only_lines_that_differ(text):
 def test_no_line_breaks_a_chat(command, argument):
     state, _ = say(initial_state(DIAL, "claude-opus-5"), DIAL, f"/{command} {argument}")
     assert not state.busy
+
+
+@pytest.mark.parametrize("name", ["gemini-3-flash-previewAnd what is 23 * 3?", "gpt-9x foo"])
+def test_a_name_with_a_space_is_rejected_and_the_model_stays(chat, dial, name):
+    state, asked = say(chat, dial, f"/model {name}")
+    assert "a name has no spaces" in told(state)
+    assert "did you mean" not in told(state)
+    assert (state.model, asked) == (chat.model, (effects.SetAside(f"/model {name}"),))
+
+
+def test_a_model_that_only_begins_like_a_known_one_is_marked(chat, dial):
+    state, _ = say(chat, dial, "/model gemini-3-flash-preview2")
+    assert "⚠ Switched to Google gemini-3-flash-preview2" in told(state)
+    assert "Not in the catalog; treated like gemini-3-flash" in told(state)

@@ -22,7 +22,7 @@ def line(state, width=200):
 
 def test_it_says_model_level_context_tokens_cost_and_verdict(chat, dial):
     assert line(had(chat, dial)) == (
-        "claude-sonnet-4-5 · medium · context 0% · in 10 · thinking 40 · out 5"
+        "claude-sonnet-4-5 · medium · context 0% · in 10 · thinking 40 · answer 5"
         " · cost unknown · as planned"
     )
 
@@ -43,8 +43,8 @@ def test_it_says_the_level_asked_for_and_what_comes_of_it(dial, model, said):
 
 def test_a_narrow_line_drops_the_least_first(chat, dial):
     state = had(chat, dial)
-    assert line(state, 78).endswith(" · in 10 · thinking 40 · out 5 · cost unknown")
-    assert line(state, 60) == "claude-sonnet-4-5 · medium · out 5 · cost unknown"
+    assert line(state, 78).endswith(" · in 10 · thinking 40 · answer 5 · cost unknown")
+    assert line(state, 60) == "claude-sonnet-4-5 · medium · thinking 40 · cost unknown"
     assert line(state, 40) == "claude-sonnet-4… · medium · cost unknown"
     assert line(state, 36) == "claude-sonnet-4-5 · medium"
     assert line(state, 10) == "claude-sonnet-4-5"
@@ -58,20 +58,21 @@ COLUMNS = 80 - 2  # the screen's, without the space at both ends
 @pytest.mark.parametrize(
     "model", ["claude-opus-4-5-20251101/medium", "gpt-5/max", f"ollama:{'long-' * 20}/128k"]
 )
-def test_cost_and_output_are_never_left_out_on_80_columns(dial, model, cost, unsaved):
+def test_cost_and_thinking_are_never_left_out_on_80_columns(dial, model, cost, unsaved):
     usage = Usage(input=987_654, output=1_234_567, thinking=1_234_567)
     exchange = actions.ExchangeEnded(usage, "stop", "as_planned", cost)
     begun = say(initial_state(dial, model), dial, "a")[0]
     state = do(begun, dial, ended(exchanges=(exchange,), unsaved=unsaved))
     said = line(state, COLUMNS)
     assert len(said) <= COLUMNS
-    assert f" · out 1,234,567 · {as_cost(cost) if cost else 'cost unknown'}" in said
+    assert " · thinking 1.2M · " in said
+    assert f" · {as_cost(cost) if cost else 'cost unknown'}" in said
     assert said.startswith(state.name[:15])
     assert ("unsaved" in said) == bool(unsaved)
 
 
 def test_where_nothing_is_paid_no_cost_is_missed(chat, dial):
-    assert line(had(chat.but(paid=False), dial)).endswith(" · out 5 · offline · as planned")
+    assert line(had(chat.but(paid=False), dial)).endswith(" · answer 5 · offline · as planned")
 
 
 def test_a_verdict_that_is_not_known_is_not_shown(chat, dial):

@@ -55,7 +55,7 @@ async def test_a_question_at_several_levels_with_tokens_and_time_in_columns(thre
         assert "$0.0" in chat.text
         assert chat.text.count("· 3 s") >= 2
         for tokens in thinking:
-            assert f"thinking {tokens} · out" in chat.text
+            assert f"thinking {tokens} · answer" in chat.text
         assert chat.text.count("17 * 23 = 391") == 2
         assert chat.matches("compare")
         await chat.press("right", "enter")
@@ -148,7 +148,10 @@ async def test_columns_are_stacked_where_they_would_be_narrow_and_after_a_resize
         await chat.drawn()
         assert len({view.region.x for view in views}) == 1
         assert "thinking" in chat.text
-        await chat.press("right", "right", "left", "pagedown")
+        assert "↑ ↓ · Enter keeps it" in chat.text
+        await chat.press("down", "down", "up")
+        assert chat.app.state.comparing.at == 1
+        await chat.press("right", "left", "pagedown")
         await chat.pilot.resize_terminal(120, 24)
         await chat.drawn()
         assert len({view.region.y for view in views}) == 1
@@ -204,7 +207,7 @@ async def test_after_answers_that_were_not_kept_the_last_thread_is_the_one_that_
         assert threads.get("last").id == left.id
         assert threads.list()[0].id == left.id
     chosen = ThreadWriter(threads).list("say")
-    assert [chosen[0].value, chosen[0].label] == [left.id, "say Bochum"]
+    assert [chosen[0].value, chosen[0].label] == [left.id, "say Bochum (medium)"]
     assert all(each.label.startswith("↳ say Bochum (") for each in chosen[1:])
 
 

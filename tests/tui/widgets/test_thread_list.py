@@ -243,7 +243,7 @@ def test_the_last_two_days_have_names(days, said):
 
 
 @pytest.mark.parametrize("size", [(80, 24), (40, 12)])
-async def test_threads_of_one_title_are_told_apart_by_time_model_and_id(threads, size):
+async def test_threads_of_one_title_are_told_apart_by_question_time_and_id(threads, size):
     async with stage("google:gemini-3-flash-preview/off", threads=threads, size=size) as chat:
         await chat.say("say heron")
         await chat.say("say again")
@@ -253,7 +253,8 @@ async def test_threads_of_one_title_are_told_apart_by_time_model_and_id(threads,
         await chat.say("/new")
         await chat.say("/resume")
         rows = [line.strip(" │▌") for line in chat.text.splitlines()]
-        assert "↳ say heron" in rows
+        assert "↳ say heron … say more (minimal)" in rows
+        assert "say heron … say again (minimal)" in rows
         details = [row for row in rows if row.startswith(format_when(time())[:5])]
         assert len(details) == 2
         if size == (80, 24):

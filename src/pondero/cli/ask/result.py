@@ -24,7 +24,7 @@ _KINDS = (
     ("cache read", "cache_read"),
     ("cache written", "cache_write"),
     ("thinking", "thinking"),
-    ("out", "output"),
+    ("answer", "output"),
 )
 
 

@@ -97,11 +97,11 @@ def chat(
     plain = plain or _is_dumb()
     if not plain:
         _check_terminal()
-    _check_textual()
+        _check_textual()
     from ...cassettes import AsyncTap
     from ...client import AsyncClient, Tools
     from ...store import load_settings
-    from ...tui import Session, approve, is_by_signal, run_chat, run_plain_chat, theme_of
+    from ...tui import Session, approve, is_by_signal
     from ..ask.tools import function_of
 
     yours = load_settings()
@@ -135,7 +135,11 @@ def chat(
     state = state.but(unsaved=writer.why_unsaved)
     try:
         if plain:
+            from ...tui import run_plain_chat
+
             return run_plain_chat(state, dial, session, tap=tap, clock=monotonic, first=first)
+        from ...tui import run_chat, theme_of
+
         theme = theme_of(os.environ, yours.theme)
         code = run_chat(state, dial, session, tap=tap, clock=monotonic, first=first, theme=theme)
     finally:
@@ -168,7 +172,8 @@ def _check_textual() -> None:
     try:
         import_module("textual")
     except ImportError:
-        raise MissingExtra(f"the chat is drawn with textual; {install_hint('tui')}") from None
+        hint = f"{install_hint('tui')}; 'pondero chat --plain' needs nothing"
+        raise MissingExtra(f"the chat is drawn with textual; {hint}") from None
 
 
 def start_state(

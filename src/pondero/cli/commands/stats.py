@@ -139,8 +139,9 @@ def stats(
     """Show thinking and answer tokens, cost and time.
 
     There is one line per model and level, for local threads and gateway requests together. All
-    figures are sums. Offline runs are counted only with --offline. Nothing is paid for them; if a
-    gateway answered, the column 'would have cost' has what real services would have charged.
+    figures are sums; share is the part of the output that is thinking. Offline runs are counted
+    only with --offline. Nothing is paid for them; if a gateway answered, the column 'would have
+    cost' has what real services would have charged.
     """
     check_free(svg, force=force)
     check_writable(svg)

@@ -85,10 +85,11 @@ def list_(*, limit: int, as_json: bool) -> None:
     """List the threads, the last used first."""
     with open_threads() as shelf:
         found = shelf.list(limit=limit)
+        ends = {} if as_json else shelf.find_ends(found)
     if as_json:
         print_json({"threads": [thread_json(thread) for thread in found]})
     elif found:
-        print_threads(found)
+        print_threads(found, ends)
     else:
         echo("no threads yet; 'pondero ask' and 'pondero chat' keep them", err=True)
 
@@ -271,7 +272,7 @@ def prune(*, older: str, dry_run: bool, yes: bool) -> None:
             echo(f"no thread was last used more than {older} ago", err=True)
             return
         if dry_run:
-            print_threads(found)
+            print_threads(found, shelf.find_ends(found))
             return
         if not yes:
             _confirm(f"delete {len(found):,} threads that were not used for {older}?")

@@ -10,12 +10,13 @@ import click
 
 from ..command import config_option, examples, offline_transport
 from ..commands.completion import model as model_names
+from .repeated_lines import say_repeats_once
 
 if TYPE_CHECKING:
     import subprocess
 
     from ...errors import UsageError
-    from ...gateway import GatewayConfig, LaunchClient
+    from ...gateway import ChosenModel, GatewayConfig, LaunchClient
 
 _PASSED = ("SIGTERM", "SIGHUP", "SIGQUIT")
 
@@ -26,7 +27,25 @@ def _names(_context: click.Context, _parameter: click.Parameter, typed: str) -> 
     return [name for name in load_clients() if name.startswith(typed)]
 
 
+class ClientCommand(click.Command):
+    """A command that says where the options of a client go."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; raises UsageError."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if error.possibilities:
+                raise
+            option = error.option_name
+            message = (
+                f"no such option {option!r}; arguments for the client go after --: -- {option}"
+            )
+            raise click.UsageError(message, ctx) from None
+
+
 @click.command(
+    cls=ClientCommand,
     context_settings={"ignore_unknown_options": False},
     epilog=examples(
         "pondero launch claude -m gemini-3-flash-preview/high",
@@ -66,7 +85,14 @@ def launch(
     from tempfile import TemporaryDirectory
 
     from ...errors import PonderoError, UsageError
-    from ...gateway import Routing, copy_back, load_config, make_key, prepare_launch, private_config
+    from ...gateway import (
+        Routing,
+        copy_back,
+        load_config,
+        make_key,
+        prepare_launch,
+        private_config,
+    )
     from ...store import load_catalog, register_secret
 
     row = _client(client)
@@ -85,13 +111,16 @@ def launch(
     except PonderoError as error:
         if program is not None:
             raise
-        raise _make_missing(row, str(error)) from None
+        raise _make_missing(row, str(error), _find_missing_extra()) from None
     if program is None:
-        raise _make_missing(row)
+        raise _make_missing(row, _find_missing_extra())
     if chosen is None and row.needs_model:
         raise UsageError(f"{row.label} has no model of its own to ask for; say which with -m MODEL")
+    if chosen is not None and not offline:
+        _check_local_server(chosen, config)
     with (
         TemporaryDirectory(prefix="pondero-", ignore_cleanup_errors=True) as folder,
+        say_repeats_once(),
         _gateway(config, offline=offline) as url,
     ):
         how = prepare_launch(
@@ -106,6 +135,19 @@ def launch(
         code = _run([program, *how.arguments, *arguments], dict(how.env))
         copy_back(row, Path(folder))
         return code
+
+
+def _check_local_server(chosen: "ChosenModel", config: "GatewayConfig") -> None:
+    """Raise Unreachable if the model's server on this machine does not answer.
+
+    A client would ask again and again, and many of them do not show the error.
+    """
+    from ...client import check_engine
+
+    provider = chosen.entry.provider
+    is_elsewhere = chosen.entry.deployment or provider.name in config.providers
+    if not is_elsewhere:
+        check_engine(provider)
 
 
 @contextmanager
@@ -143,14 +185,26 @@ def _find_program(client: "LaunchClient") -> str | None:
     return which(client.program)
 
 
-def _make_missing(client: "LaunchClient", also: str = "") -> "UsageError":
+def _make_missing(client: "LaunchClient", *also: str) -> "UsageError":
     """Return the error of a client that is not installed; ``also`` would fail after that."""
     from ...errors import UsageError
 
     error = UsageError(f"{client.label} is not installed here; install it with: {client.install}")
-    if also:
-        error.add_note(f"and then: {also}")
+    for each in filter(None, also):
+        error.add_note(f"and then: {each}")
     return error
+
+
+def _find_missing_extra() -> str:
+    """Return how to install the gateway's packages; empty if they are there."""
+    from ...errors import MissingExtra
+    from ...gateway import check_extra
+
+    try:
+        check_extra()
+    except MissingExtra as error:
+        return str(error)
+    return ""
 
 
 def _run(command: list[str], env: dict[str, str]) -> int:

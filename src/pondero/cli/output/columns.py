@@ -36,7 +36,7 @@ class _AnswerProgress(Struct):
         seconds = now if self.seconds is None else self.seconds
         doing = "answering" if self.said else "thinking" if self.begun else "waiting"
         doing = doing if self.seconds is None else "done"
-        counts = ((self.thought, "thinking"), (self.said, "out"))
+        counts = ((self.thought, "thinking"), (self.said, "answer"))
         said = [f"~{count // _LETTERS_A_TOKEN:,} {kind}" for count, kind in counts if count]
         tokens = f"  {', '.join(said)}" if said else ""
         return f"{self.name:<{width}}  {doing:<9}  {seconds:.0f} s{tokens}"

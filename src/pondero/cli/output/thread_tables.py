@@ -2,7 +2,7 @@
 
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -14,6 +14,7 @@ from ...errors import StoreError, UsageError
 from ...store import (
     StoredMessage,
     Thread,
+    ThreadEnd,
     Threads,
     format_dollars,
     format_time,
@@ -22,6 +23,7 @@ from ...store import (
     reply_caption,
     speaker_name,
     thinking_caption,
+    thread_caption,
 )
 from ..command import warn
 from .echo import echo, narrow, style_text
@@ -68,8 +70,15 @@ def message_json(kept: StoredMessage) -> dict[str, Any]:
     return made
 
 
-def print_threads(threads: Sequence[Thread]) -> None:
-    """Print a line for each thread; on a terminal, a title that is too long is cut."""
+def print_threads(threads: Sequence[Thread], ends: Mapping[str, ThreadEnd]) -> None:
+    """Print a line for each thread; on a terminal, a title that is too long is cut.
+
+    ``ends``: as ``Threads.find_ends`` returns them.
+    """
+    titles = [
+        " ".join(escape_controls(thread_caption(thread, ends.get(thread.id))).split())
+        for thread in threads
+    ]
     rows = [
         (
             thread.id,
@@ -81,12 +90,12 @@ def print_threads(threads: Sequence[Thread]) -> None:
         for thread in threads
     ]
     if narrow() is not None:
-        _print_records(rows, threads)
+        _print_records(rows, titles)
         return
     widths = [max(len(row[n]) for row in rows) for n in range(5)]
     room = shutil.get_terminal_size().columns - sum(widths) - 10 if sys.stdout.isatty() else 10_000
-    for (id, used, count, model, cost), thread in zip(rows, threads, strict=True):
-        title = _cut(" ".join(escape_controls(thread.title).split()), max(8, room))
+    for (id, used, count, model, cost), whole in zip(rows, titles, strict=True):
+        title = _cut(whole, max(8, room))
         rest = f"{count:>{widths[2]}}  {model:<{widths[3]}}  {cost:>{widths[4]}}  {title}"
         when = style_text(f"{used:<{widths[1]}}", dim=True)
         echo(style_text(f"{id:<{widths[0]}}", fg="cyan"), "  ", when, "  ", rest.rstrip())
@@ -100,11 +109,11 @@ def _full_name(model: str) -> str:
         return model
 
 
-def _print_records(rows: Sequence[tuple[str, ...]], threads: Sequence[Thread]) -> None:
+def _print_records(rows: Sequence[tuple[str, ...]], titles: Sequence[str]) -> None:
     """Print each thread in three lines, for a narrow terminal."""
     room = shutil.get_terminal_size().columns - 2
-    for (id, used, count, model, cost), thread in zip(rows, threads, strict=True):
-        title = _cut(" ".join(escape_controls(thread.title).split()), room)
+    for (id, used, count, model, cost), whole in zip(rows, titles, strict=True):
+        title = _cut(whole, room)
         when = style_text("  ".join(filter(None, (used, count, cost))), dim=True)
         echo(style_text(id, fg="cyan"), "  ", when)
         echo(f"  {model}")

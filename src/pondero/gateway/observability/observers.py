@@ -33,14 +33,21 @@ class Observers(Struct, frozen=True):
     webhook: Webhook | None = None
 
 
-@contextmanager
-def open_observers(server: ServerConfig, alerts: AlertsConfig | None = None) -> Iterator[Observers]:
-    """Open the observers for the duration of this block."""
+def check_extra() -> None:
+    """Raise MissingExtra if the packages of a gateway are not installed."""
     try:
-        from .metrics import Metrics  # noqa: PLC0415 - an extra
+        from .metrics import Metrics  # noqa: F401, PLC0415 - an extra
     except ImportError as error:
         message = f"a gateway needs {error.name}; {install_hint('gateway')}"
         raise MissingExtra(message) from None
+
+
+@contextmanager
+def open_observers(server: ServerConfig, alerts: AlertsConfig | None = None) -> Iterator[Observers]:
+    """Open the observers for the duration of this block; raises MissingExtra."""
+    check_extra()
+    from .metrics import Metrics  # noqa: PLC0415 - an extra
+
     redact_secrets("")  # loads its modules now, while there are descriptors for their files
     metrics = Metrics()
     told: list[Observer] = [metrics.note]

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from ...canon import Blob, Image, LevelUpdate, Thinking, UnknownPart
-from .records import StoredMessage, Thread
+from .records import StoredMessage, Thread, ThreadEnd
 
 
 def speaker_name(kept: StoredMessage) -> str:
@@ -19,6 +19,16 @@ def speaker_name(kept: StoredMessage) -> str:
         return "Assistant"
     level = f" · {message.origin.level}" if message.origin.level else ""
     return f"{message.origin.provider}:{message.origin.model}{level}"
+
+
+def thread_caption(thread: Thread, end: ThreadEnd | None) -> str:
+    """Return the title of a thread; with its last question and level, if it has copies."""
+    title = thread.title or "(untitled)"
+    if end is None:
+        return title
+    level = f" ({end.level})" if end.level and not title.endswith(f"({end.level})") else ""
+    asked = "" if not end.question or title.startswith(end.question) else f" … {end.question}"
+    return f"{title}{asked}{level}"
 
 
 def is_level_change(kept: StoredMessage) -> bool:
@@ -49,7 +59,9 @@ def reply_caption(kept: StoredMessage) -> str:
     """Return what is known about a reply: tokens, time, price, and how it ended if not normally."""
     usage = kept.usage
     counts = (
-        (("in", usage.input), ("thinking", usage.thinking), ("out", usage.output)) if usage else ()
+        (("in", usage.input), ("thinking", usage.thinking), ("answer", usage.output))
+        if usage
+        else ()
     )
     said = [f"{count:,} {name}" for name, count in counts if count is not None]
     if kept.seconds is not None:

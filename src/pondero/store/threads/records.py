@@ -1,5 +1,7 @@
 """The records of the store: messages, threads, search hits and totals."""
 
+from decimal import Decimal
+
 from msgspec import Struct
 
 from ...canon import Json, Message, Part, Usage
@@ -50,6 +52,20 @@ class Thread(Struct, frozen=True):
     refusals: tuple[Rejection, ...] = ()
 
 
+class ThreadUsage(Struct, frozen=True):
+    """The usage of the replies in a thread; ``cost`` is None if that of one is unknown."""
+
+    usage: Usage = Usage()
+    cost: Decimal | None = Decimal(0)
+
+
+class ThreadEnd(Struct, frozen=True):
+    """The last question of a thread, and the level of its answer."""
+
+    question: str
+    level: str | None = None
+
+
 class UnfinishedTurn(Struct, frozen=True, omit_defaults=True):
     """A turn that is to follow the first ``after`` messages of ``thread``; None begins a thread.
 
@@ -75,6 +91,7 @@ class Drafts(Struct, frozen=True, omit_defaults=True):
 
     ``cut``: its last answer was cut off by the end of the program. ``attached``: to the words.
     ``set_aside``: words that other words took the place of in the input line, oldest first.
+    ``commands``: the places of commands in the queue.
     """
 
     queue: tuple[Message, ...] = ()
@@ -82,6 +99,7 @@ class Drafts(Struct, frozen=True, omit_defaults=True):
     cut: bool = False
     attached: tuple[Part, ...] = ()
     set_aside: tuple[str, ...] = ()
+    commands: tuple[int, ...] = ()
 
 
 class SavedPlace(Struct, frozen=True):

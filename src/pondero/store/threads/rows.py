@@ -9,6 +9,8 @@ from sqlite3 import Connection, IntegrityError
 from time import time
 from typing import Any
 
+from msgspec import Struct
+
 from ...canon import (
     Json,
     Message,
@@ -24,7 +26,7 @@ from ...canon import (
 from ...errors import StoreError
 from ...handoff import Rejection
 from .database import Database
-from .records import StoredMessage, Thread, UsageTotal
+from .records import StoredMessage, Thread, ThreadEnd, ThreadUsage, UsageTotal
 
 THREAD = (
     "id, title, model, thinking, system, created, updated, parent, turns, messages, "
@@ -241,6 +243,11 @@ def use_after(connection: Connection, id: str, copy: str) -> None:
     connection.execute("UPDATE threads SET updated = updated - ? WHERE id = ?", (_MOMENT, copy))
 
 
+def _shorten(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _QUESTION else f"{line[: _QUESTION - 1]}…"
+
+
 def _sum(before: Usage, usages: Sequence[Usage], name: str) -> int | None:
     counts = [figure(getattr(usage, name)) for usage in (before, *usages)]
     known = [count for count in counts if count is not None]
@@ -258,11 +265,42 @@ ORDER BY model, level, offline
 """
 
 
-UNPRICED = """
-SELECT EXISTS (
-    SELECT 1 FROM kept WHERE thread = ? AND input IS NOT NULL AND cost IS NULL AND NOT copied
-)
+_COUNTED = """
+SELECT body FROM kept WHERE thread = ? AND number < ? AND role = 'assistant' ORDER BY number
 """
+# The question and the level of the last turn; a turn with more messages than _LONG has no label.
+_END = """
+SELECT role, words, level FROM kept WHERE thread = ? AND turn = ? AND number >= ? ORDER BY number
+"""
+_LONG = 40
+_QUESTION = 60
+
+
+class _CountedReply(Struct):
+    """The part of a reply's body that is counted."""
+
+    usage: Usage | None = None
+    cost: str | None = None
+    offline: bool = False
+
+
+def count_replies(database: Database, thread: str, upto: int) -> ThreadUsage:
+    """Sum up the replies among the first messages of a thread, those of a fork's source too."""
+    rows = database.rows(_COUNTED, (thread, upto))
+    replies = [each for each in (load_json(body, _CountedReply) for (body,) in rows) if each.usage]
+    usages = [each.usage for each in replies if each.usage is not None]
+    counts = {name: _sum(Usage(), usages, name) for name in COUNTS}
+    costs = [Decimal(0) if each.offline else as_number(each.cost) for each in replies]
+    known = [cost for cost in costs if cost is not None]
+    return ThreadUsage(Usage(**counts), sum(known, Decimal(0)) if known == costs else None)
+
+
+def find_end(database: Database, thread: Thread) -> ThreadEnd:
+    """Return the last question of a thread, shortened, and the level of the answer to it."""
+    rows = database.rows(_END, (thread.id, thread.turns - 1, thread.messages - _LONG))
+    question = next((words for role, words, _ in rows if role == "user"), "")
+    level = next((level for role, _, level in reversed(rows) if role == "assistant"), None)
+    return ThreadEnd(_shorten(question), level)
 
 
 class _Total:

@@ -1,7 +1,7 @@
 """Threads on disk: whole turns, every message with its parts and signatures."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from itertools import groupby
 from pathlib import Path
@@ -25,6 +25,8 @@ from .records import (
     SearchHit,
     StoredMessage,
     Thread,
+    ThreadEnd,
+    ThreadUsage,
     UnfinishedTurn,
     UsageTotal,
 )
@@ -32,12 +34,13 @@ from .rows import (
     ALPHABET,
     LENGTH,
     THREAD,
-    UNPRICED,
     append,
     copy_rows,
+    count_replies,
     decode_row,
     decode_thread,
     encode_text,
+    find_end,
     insert,
     replace_unencodable,
     sum_usage,
@@ -431,9 +434,18 @@ class Threads:
         """Return the usage by model and level, in these last days or ever."""
         return sum_usage(self._database, since=None if days is None else time() - days * 86_400)
 
-    def is_fully_priced(self, id: str) -> bool:
-        """Return whether every counted reply of a thread has a known cost."""
-        return not self._database.rows(UNPRICED, (self._exact(id),))[0][0]
+    def count_replies(self, id: str, *, upto: int) -> ThreadUsage:
+        """Return the usage of the replies among the first messages, copies of a fork included."""
+        return count_replies(self._database, self._exact(id), upto)
+
+    def find_ends(self, threads: Sequence[Thread]) -> Mapping[str, ThreadEnd]:
+        """Return the end of each of these threads that is a copy or has one, by its id.
+
+        Copies have the title of their source: the end tells them apart.
+        """
+        sources = {thread.parent for thread in threads}
+        family = (each for each in threads if each.parent is not None or each.id in sources)
+        return {each.id: find_end(self._database, each) for each in family}
 
     def check(self) -> str:
         """Return "ok", or the damage that SQLite finds."""

@@ -402,8 +402,14 @@ def _remove_drafts(connection: Connection, owner: str, thread: str) -> list[Draf
 def _join_drafts(found: Sequence[Drafts]) -> Drafts:
     typed = [each.typed for each in found if each.typed]
     earlier = [Message("user", (Text(words),)) for words in typed[:-1]]
-    queue = (prompt for each in found for prompt in each.queue)
+    queue: list[Message] = []
+    commands: list[int] = []
+    for each in found:
+        commands += (len(queue) + at for at in each.commands)
+        queue += each.queue
     cut = any(each.cut for each in found)
     attached = tuple(part for each in found for part in each.attached)
     aside = tuple(words for each in found for words in each.set_aside)
-    return Drafts((*queue, *earlier), typed[-1] if typed else "", cut, attached, aside)
+    return Drafts(
+        (*queue, *earlier), typed[-1] if typed else "", cut, attached, aside, tuple(commands)
+    )

@@ -1,1 +1,1 @@
-"""The screen of the chat, drawn with textual: the only part of pondero that needs it."""
+"""The screen of the chat, drawn with textual, and the plain chat, which needs nothing."""

@@ -3,20 +3,22 @@
 import asyncio
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
 from rich.text import Text
 from textual import on
-from textual.app import App, ComposeResult
+from textual.app import App, ComposeResult, SuspendNotSupported
 from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.containers import Horizontal
 from textual.driver import Driver
 from textual.events import Event, Key, Paste, Resize
 from textual.timer import Timer
+from textual.worker import WorkerError
 
 from ...canon import escape_controls
 from ...cassettes import AsyncTap
@@ -40,7 +42,7 @@ from ..state import (
 from .conversation import ConversationTab, Tabs
 from .draft_keeper import DraftKeeper
 from .ending import EndingSignals, is_by_signal
-from .executor import Executor
+from .executor import CannotSuspend, Executor
 from .typed_ahead import TypedAhead
 from .widgets.approval import ApprovalScreen
 from .widgets.comparison_screen import ComparisonScreen
@@ -62,6 +64,7 @@ _MORE = "↓ more below: Page Down, Ctrl+End"
 class ChatApp(App[None]):
     """The Textual app: ``session`` asks and records, ``tap`` holds the last exchange."""
 
+    worker_errors: ClassVar[tuple[type[Exception], ...]] = (WorkerError,)
     TITLE: str | None = "pondero"
     CSS_PATH: ClassVar[str | Path | None] = Path(__file__).with_name("chat.tcss")
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {Commands}
@@ -321,6 +324,15 @@ class ChatApp(App[None]):
         """Paste the clipboard's text into the input line."""
         self.prompt.action_paste()
 
+    @contextmanager
+    def suspend(self) -> Iterator[None]:
+        """Give the terminal to another program for a while; raises CannotSuspend."""
+        try:
+            with super().suspend():
+                yield
+        except SuspendNotSupported:
+            raise CannotSuspend from None
+
     def change_theme(self, theme: str) -> None:
         """Draw in other colours."""
         self.theme = theme
@@ -376,8 +388,7 @@ class ChatApp(App[None]):
         if self.prompt.text and not self.state.busy:
             self._drafts.set_aside_line()
             self.prompt.put("")
-        else:
-            self.dispatch(actions.TurnInterrupted(hard=True))
+        self.dispatch(actions.TurnInterrupted(hard=True))
 
     def _complete_line(self, text: str) -> tuple[str, ...]:
         return file_mentions.completions(text) or completions(self.state, text, self._dial)
@@ -506,6 +517,8 @@ class ChatApp(App[None]):
 
     def _pick_item(self, value: str | None) -> None:
         self._picking = None
+        if value is not None:
+            self.page.to_end()
         self.dispatch(actions.Dismissed() if value is None else actions.ItemPicked(value))
 
 

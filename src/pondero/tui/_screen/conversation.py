@@ -4,6 +4,8 @@ from asyncio import Future
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from ...canon import Message, Text
 from ...store import Drafts
 from ..session import Candidate, Session
@@ -60,13 +62,17 @@ class ConversationTab:
         """
         asked = (*self.state.queue, *map(DraftQuestion, ahead))
         queue = tuple(map(write_question, asked))
-        drafts = Drafts(queue, typed, cut, self.state.attached)
+        commands = tuple(at for at, each in enumerate(asked) if each.is_command)
+        drafts = Drafts(queue, typed, cut, self.state.attached, commands=commands)
         self.session.writer.save_drafts(drafts, patient=patient)
 
     def take_drafts(self) -> tuple[actions.RestoredDrafts, tuple[str, ...]]:
         """Return what waited for this thread when its program ended, and what was set aside."""
         drafts = self.session.writer.take_drafts()
-        queue = tuple(map(read_question, drafts.queue))
+        queue = tuple(
+            replace(read_question(each), is_command=at in drafts.commands)
+            for at, each in enumerate(drafts.queue)
+        )
         attached = read_question(Message("user", (*drafts.attached, Text("")))).parts
         return actions.RestoredDrafts(queue, drafts.typed, attached), drafts.set_aside
 

@@ -9,16 +9,14 @@ from collections.abc import Callable, Coroutine, Iterable
 from contextlib import AbstractContextManager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import msgspec
-from textual.app import SuspendNotSupported
-from textual.worker import WorkerError
 
 from ...canon import Json
 from ...cassettes import AsyncTap
 from ...client import attachment
-from ...errors import PonderoError, UnknownThread
+from ...errors import PonderoError, StoreError, UnknownThread
 from ...store import set_config
 from .. import file_mentions
 from ..clipboard import copy, picture
@@ -40,8 +38,17 @@ _PATIENCE = 5.0
 """Seconds for the answers that are stopped when the chat is left."""
 
 
+class CannotSuspend(Exception):
+    """The terminal cannot be given to another program."""
+
+
 class Host(Protocol):
-    """The program around the executor: it reduces actions, runs workers and owns the screen."""
+    """The program around the executor: it reduces actions, runs workers and owns the screen.
+
+    ``worker_errors``: how waiting for a worker fails that was cancelled or has failed.
+    """
+
+    worker_errors: ClassVar[tuple[type[Exception], ...]]
 
     def dispatch(self, action: Action, tab: ConversationTab | None = None) -> None:
         """Reduce an action on a tab; None is the tab on the screen."""
@@ -75,7 +82,7 @@ class Host(Protocol):
         """Copy a text with the terminal's own escape sequence."""
 
     def suspend(self) -> AbstractContextManager[None]:
-        """Give the terminal to another program for a while."""
+        """Give the terminal to another program for a while; raises CannotSuspend."""
 
     def change_theme(self, theme: str) -> None:
         """Draw in other colours."""
@@ -245,6 +252,8 @@ class Executor:
             effect, candidates, model=state.model, level_text=state.level_text, system=state.system
         )
         self._dispatch(closed, tab)
+        if effect.chosen is not None:
+            self._count_usage(tab)
 
     def _handoff(self, effect: effects.Handoff, tab: ConversationTab) -> None:
         self._dispatch(tab.session.handoff(effect), tab)
@@ -319,7 +328,7 @@ class Executor:
         with suppress(TimeoutError):
             async with asyncio.timeout(_PATIENCE):
                 for worker in running:
-                    with suppress(WorkerError):
+                    with suppress(*self._host.worker_errors):
                         await worker.wait()
         for tab in self._tabs:
             if tab.state.comparing is not None:
@@ -395,6 +404,11 @@ class Executor:
 
     def _rewind(self, effect: effects.Rewind, tab: ConversationTab) -> None:
         tab.session.writer.rewind(effect.count)
+        self._count_usage(tab)
+
+    def _count_usage(self, tab: ConversationTab) -> None:
+        with suppress(StoreError):  # the next thread that is opened says so
+            self._dispatch(actions.UsageCounted(tab.session.writer.count_usage()), tab)
 
     def _edit(self, effect: effects.Edit, tab: ConversationTab) -> None:
         words = self._run_editor(effect.asked.words)
@@ -412,7 +426,7 @@ class Executor:
                 with self._host.suspend():
                     # the user's own choice of a program, as every other tool runs it
                     subprocess.run([*shlex.split(editor), str(file)], check=True)  # noqa: S603
-            except SuspendNotSupported:
+            except CannotSuspend:
                 return None
             except (OSError, ValueError, subprocess.SubprocessError) as error:
                 raise PonderoError(f"the editor {editor!r} did not end well: {error}") from None

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Collection, Coroutine, Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
 from math import ceil
+from typing import ClassVar
 
 from ...canon import escape_controls
 from ...cassettes import AsyncTap
@@ -49,6 +50,8 @@ _TYPED_EVERY = 2.0
 """Seconds between two writings of the lines that were typed ahead, and of unsaved turns."""
 _COMMANDS = (actions.Submitted, actions.ThreadRenamed)
 """What a command does at once; some say so in the hint alone."""
+_MODELS = 20
+"""Models in a numbered list."""
 _YES: dict[str, Word] = {"o": "once", "once": "once", "a": "always", "always": "always"}
 _CUT = "✗ the terminal has cut this line at 4,095 bytes; /attach FILE or @FILE takes a long text"
 _NO = ("", "n", "no", "none")
@@ -72,6 +75,8 @@ class Job:
 
 class PlainChat:
     """Reads lines, prints what comes, and asks with numbered lists."""
+
+    worker_errors: ClassVar[tuple[type[Exception], ...]] = ()
 
     def __init__(
         self,
@@ -316,7 +321,7 @@ class PlainChat:
         if line.isdecimal() and 1 <= int(line) <= len(self._options):
             self.dispatch(actions.ItemPicked(self._options[int(line) - 1].value))
         elif line and choosing is not None and choosing.what == "model":
-            self._offer(self._tabs.active.session.find_models(line)[:20])
+            self._offer(self._find_models(line))
         elif line.isdecimal() or line.lower() in _NO:
             self.dispatch(actions.Dismissed())
         else:
@@ -332,6 +337,9 @@ class PlainChat:
             self.dispatch(actions.ColumnMoved(step))
         self.dispatch(actions.ComparisonClosing(keep=keep))
         return True
+
+    def _find_models(self, words: str) -> tuple[Choice, ...]:
+        return self._tabs.active.session.find_models(words)[:_MODELS]
 
     def _offer(self, choices: tuple[Choice, ...]) -> None:
         self._options = choices
@@ -350,7 +358,7 @@ class PlainChat:
             if state.choosing is not self._asked:
                 self._asked = state.choosing
                 self._say(state.choosing.title)
-                self._offer(state.choosing.choices)
+                self._offer(state.choosing.choices or self._find_models(""))
             search = ", words to search" if state.choosing.what == "model" else ""
             self._write(f"number{search}, or Enter for none: ")
         elif state.comparing is not None:

@@ -156,6 +156,12 @@ class TurnEnded(Action, frozen=True, kw_only=True):
     waited: float = 0.0
 
 
+class UsageCounted(Action, frozen=True):
+    """What the answers that the conversation has used, after some were taken back."""
+
+    tally: UsageTally
+
+
 class LateSave(Action, frozen=True):
     """Turns that could not be written are in ``thread`` now; ``unsaved``: why others are not.
 

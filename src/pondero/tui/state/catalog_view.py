@@ -106,14 +106,20 @@ class DialView:
     def search(self, words: str, *, most: int) -> tuple[str, ...]:
         """Return the models that fit all words, best first.
 
-        Without words, these are the models that ``pondero models`` lists.
+        Without words, these are the models that ``pondero models`` lists: those of the usual
+        providers first, and last those whose level cannot be set.
         """
         if words:
             found = search_models(self._lookup, words.split())
         else:
             shorts = self._lookup.short_names.items()
             newest = dict.fromkeys(short.id for name, short in shorts if "-" not in name)
-            found = [self.entry(id) for id in newest]
+            usual = [*self._lookup.catalog.names.defaults, *self._lookup.catalog.providers]
+            entries = map(self.entry, newest)
+            found = sorted(
+                entries,
+                key=lambda each: (not self.levels(each.id), usual.index(each.provider.name)),
+            )
         return tuple(map(self._shortest_name, found[:most]))
 
     def _shortest_name(self, entry: ModelEntry) -> str:

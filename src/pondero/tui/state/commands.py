@@ -8,12 +8,12 @@ from ...errors import PonderoError
 from ...thinking import describe_plan
 from . import effects
 from .catalog_view import Choice, DialView
-from .cells import set_open
-from .effects import Transition
+from .cells import NoticeCell, set_open
+from .effects import Effects, Transition
 from .handlers import comparison, last_turn, model_switch, search, tools
 from .handlers.model_switch import switch_model
 from .handlers.turn import name_chat_commands
-from .state import WAIT, ChatState, PickerState, Show, UsageTally, as_cost
+from .state import ChatState, DraftQuestion, PickerState, Show, UsageTally, as_cost
 
 Run = Callable[[ChatState, str, DialView], Transition]
 Complete = Callable[[ChatState, str, DialView], tuple[str, ...]]
@@ -25,13 +25,17 @@ _SHOWS: tuple[Show, ...] = ("auto", "open", "hidden")
 
 
 class Command(Struct, frozen=True):
-    """One command. ``usage`` is its argument; ``anytime`` ones work while an answer comes."""
+    """One command. ``usage`` is its argument; ``anytime`` ones work while an answer comes.
+
+    ``leads_on``: it opens or asks something, so prompts that wait behind it wait longer.
+    """
 
     run: Run
     what: str
     usage: str = ""
     complete: Complete | None = None
     anytime: bool = False
+    leads_on: bool = False
 
 
 def _new(state: ChatState, _argument: str, _dial: DialView) -> Transition:
@@ -101,11 +105,11 @@ def _cost(state: ChatState, _argument: str, _dial: DialView) -> Transition:
         ("in", last.input, tally.input),
         ("cached", last.cached, tally.cached),
         ("thinking", last.thinking, tally.thinking),
-        ("out", last.output, tally.output),
+        ("answer", last.output, tally.output),
     )
     lines = [f"{'':<10}{'last':>12}{'all':>12}"]
     lines += [f"{name:<10}{_figure(one):>12}{_figure(all_):>12}" for name, one, all_ in rows]
-    if tally.cost is None and not state.paid:
+    if not tally.cost and not state.paid:
         return state.tell(*lines, state.unpriced), ()
     lines.append(f"{'cost':<10}{as_cost(tally.last_cost):>12}{as_cost(tally.cost):>12}")
     if tally.cost is None:
@@ -208,7 +212,8 @@ _STATUS = (
     "  cache kept or lost: what a change of the level did to the prompt cache",
     "  unsaved: something is not in your threads yet; it is tried again",
     "  context: how much of the model's window the conversation fills",
-    "  in, thinking, out: tokens of this thread; out includes thinking",
+    "  in, thinking, answer: tokens of this thread; if a provider counts thinking",
+    "    and answer together, all of it is answer",
     "  the cost of this thread; offline if the emulator answers",
     "  as planned, or how the last answer thought otherwise",
 )
@@ -226,23 +231,30 @@ COMMANDS: dict[str, Command] = {
     "plan": Command(_plan, "what is sent, and why", "[LEVEL]", model_switch.complete_level),
     "copy": Command(last_turn.copy, "the answer, or its code N", "[N]", anytime=True),
     "retry": Command(
-        comparison.retry, "ask again and compare", "[LEVEL]", model_switch.complete_level
+        comparison.retry,
+        "ask again and compare",
+        "[LEVEL]",
+        model_switch.complete_level,
+        leads_on=True,
     ),
     "compare": Command(
         comparison.compare_command,
         "several levels or models",
         "LEVEL|NAME[/LEVEL]... [QUESTION]",
         _complete_columns,
+        leads_on=True,
     ),
     "attach": Command(_attach, "add a file to the prompt", "PATH", anytime=True),
-    "edit": Command(last_turn.edit_command, "change the last question"),
-    "undo": Command(last_turn.undo, "take the last turn back"),
+    "edit": Command(last_turn.edit_command, "change the last question", leads_on=True),
+    "undo": Command(last_turn.undo, "take the last turn back", leads_on=True),
     "cost": Command(_cost, "tokens and cost so far"),
     "show": Command(_show, "how thinking is shown", "[auto|open|hidden]", _complete_show),
     "system": Command(_system, "system prompt; - for none", "[TEXT]"),
     "raw": Command(_raw, "last request and response"),
     "new": Command(_new, "a new thread", anytime=True),
-    "fork": Command(_fork, "continue in a copy", "[NAME/LEVEL]", model_switch.complete_model),
+    "fork": Command(
+        _fork, "continue in a copy", "[NAME/LEVEL]", model_switch.complete_model, leads_on=True
+    ),
     "resume": Command(_resume, "continue another thread", "[ID|WORDS]", anytime=True),
     "search": Command(search.search_command, "find words in all threads", "WORDS", anytime=True),
     "threads": Command(search.threads_command, "the list of threads", anytime=True),
@@ -268,15 +280,25 @@ def run(state: ChatState, text: str, dial: DialView) -> Transition:
     unused = (effects.SetAside(text),) if argument.strip() else ()
     if command is None:
         return state.tell(_unknown(name), tone="error"), unused
-    if state.busy and not command.anytime:
-        return state.but(hint=WAIT), (effects.RestoreInput(text, selected=False),)
     if unused and not command.usage:
         said = f"✗ /{name} takes no words, and nothing was done; ↑ recalls the line"
         return state.tell(said, tone="error"), unused
+    if state.busy and not command.anytime:
+        return state.but(queue=(*state.queue, DraftQuestion(text, is_command=True))), ()
     try:
         return command.run(state, argument.strip(), dial)
     except PonderoError as error:
         return state.tell(f"✗ {name_chat_commands(str(error))}", tone="error"), unused
+
+
+def run_queued(state: ChatState, text: str, dial: DialView) -> tuple[ChatState, Effects, bool]:
+    """Run a command that waited; return also whether the prompts behind it can be sent."""
+    after, asked = run(state, text, dial)
+    command = COMMANDS.get(text[1:].strip().partition(" ")[0].lower())
+    told = after.page[-1] if len(after.page) > len(state.page) else None
+    failed = isinstance(told, NoticeCell) and told.tone == "error"
+    leads_on = command is not None and command.leads_on
+    return after, asked, not (failed or leads_on or after.choosing is not None)
 
 
 def completions(state: ChatState, text: str, dial: DialView) -> tuple[str, ...]:
@@ -290,8 +312,12 @@ def completions(state: ChatState, text: str, dial: DialView) -> tuple[str, ...]:
     command = COMMANDS.get(name.lower())
     if command is None or command.complete is None:
         return ()
-    made = command.complete(state, argument.lstrip(), dial)
-    return tuple(f"/{name} {word}" for word in made if word != argument)[:_MOST]
+    typed = argument.lstrip()
+    others = [word for word in command.complete(state, typed, dial) if word != typed]
+    # Enter sends what is typed: if that is a name already, it is the one to be marked.
+    is_whole = bool(typed and others) and command.complete is model_switch.complete_model
+    first = [typed] if is_whole and dial.is_catalogued(typed) else []
+    return tuple(f"/{name} {word}" for word in (*first, *others))[:_MOST]
 
 
 def _unknown(name: str) -> str:

@@ -3,11 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
+from msgspec.structs import replace
+
 from . import actions, effects
 from .actions import Action
 from .catalog_view import DialView
 from .cells import Cell, ThinkingCell, set_open
-from .commands import is_command, run
+from .commands import is_command, run, run_queued
 from .effects import Transition
 from .handlers import comparison, last_turn, search, tools
 from .handlers.comparison import toggle_thinking
@@ -73,9 +75,30 @@ def _ask_next(state: ChatState, at: float, dial: DialView) -> Transition:
         return state, ()
     if (failed := state.failed) is not None:
         return _ask_again(state, failed, at, dial)
+    return _send_queued(state, at, dial)
+
+
+def _send_queued(state: ChatState, at: float, dial: DialView) -> Transition:
+    """Run the commands at the head of the queue and send its first prompt."""
+    found: effects.Effects = ()
+    while state.queue:
+        first, state = state.queue[0], state.but(queue=state.queue[1:])
+        if not first.is_command:
+            begun, asked = _ask(state, first, at, dial)
+            return begun, (*found, *asked)
+        state, asked, goes_on = run_queued(state, first.words, dial)
+        found = (*found, *asked)
+        if not goes_on:
+            return _tell_held(state), found
+    return state, found
+
+
+def _tell_held(state: ChatState) -> ChatState:
+    """Say how the prompts that wait are sent."""
     if not state.queue:
-        return state, ()
-    return _ask(state.but(queue=state.queue[1:]), state.queue[0], at, dial)
+        return state
+    does = "sends the next" if state.failed is None else "asks again"
+    return state.but(hint=f"{len(state.queue)} waiting: Enter on an empty line {does}")
 
 
 def _ask_again(state: ChatState, failed: FailedQuestion, at: float, dial: DialView) -> Transition:
@@ -226,9 +249,7 @@ def _on_turn_ended(state: ChatState, action: actions.TurnEnded, dial: DialView) 
     if not after.queue or after.busy:
         return after, asked
     if action.stopped or action.error is not None:
-        does = "sends the next" if after.failed is None else "asks again"
-        held = f"{len(after.queue)} waiting: Enter on an empty line {does}"
-        return after.but(hint=held), asked
+        return _tell_held(after), asked
     sent, more = _ask_next(after, action.at, dial)
     return sent, (*asked, *more)
 
@@ -261,6 +282,13 @@ def _on_edited(state: ChatState, action: actions.QuestionEdited, dial: DialView)
     changed = DraftQuestion(words, before.parts)
     begun, asked = _ask(state.rewind(action.number), changed, action.at, dial)
     return begun, (effects.Rewind(action.number), *asked)
+
+
+def _on_usage_counted(
+    state: ChatState, action: actions.UsageCounted, _dial: DialView
+) -> Transition:
+    last, cost = state.tally.last, state.tally.last_cost
+    return state.but(tally=replace(action.tally, last=last, last_cost=cost)), ()
 
 
 def _on_background_ended(
@@ -325,6 +353,7 @@ _HANDLERS: dict[type, Callable[[ChatState, Any, DialView], Transition]] = {
     actions.Scrolled: on_scrolled,
     actions.EventsArrived: _on_events,
     actions.TurnEnded: _on_turn_ended,
+    actions.UsageCounted: _on_usage_counted,
     actions.LateSave: on_saved,
     actions.BackgroundTurnEnded: _on_background_ended,
     actions.HandedOff: _on_handed_off,

@@ -70,6 +70,13 @@ def as_cost(cost: Decimal | None) -> str:
     return f"${cost:,.2f}" if cost >= 1 or not cost else f"${cost:.4f}"
 
 
+def describe_cost(cost: Decimal | None, *, paid: bool) -> str:
+    """Return a cost in dollars, or why there is none."""
+    if cost or (paid and cost is not None):
+        return as_cost(cost)
+    return "cost unknown" if paid else "offline"
+
+
 Show = Literal["auto", "open", "hidden"]
 
 
@@ -85,7 +92,10 @@ class SavedThread(Struct, frozen=True):
 
 
 class ThreadMessage(Struct, frozen=True):
-    """A message of the thread, with its usage, time and cost from the store."""
+    """A message of the thread, with its usage, time and cost from the store.
+
+    ``offline``: the emulator wrote it.
+    """
 
     number: int
     message: Message
@@ -93,6 +103,7 @@ class ThreadMessage(Struct, frozen=True):
     seconds: float | None = None
     partial: bool = False
     cost: Decimal | None = None
+    offline: bool = False
 
 
 class PickerState(Struct, frozen=True):
@@ -108,10 +119,11 @@ class PickerState(Struct, frozen=True):
 
 
 class DraftQuestion(Struct, frozen=True):
-    """A question: its words, and what is attached to it."""
+    """A question: its words, and what is attached to it; or a command that waits."""
 
     words: str
     parts: tuple[Text | Image | Blob, ...] = ()
+    is_command: bool = False
 
 
 class FailedQuestion(Struct, frozen=True):

@@ -7,7 +7,7 @@ from ...canon import escape_controls
 from .handlers.history import describe_attachment
 from .handlers.model_switch import is_uncatalogued
 from .handlers.turn import question_text
-from .state import ChatState, as_cost
+from .state import ChatState, describe_cost
 
 BETWEEN = " · "
 KEPT = "cache kept"
@@ -22,6 +22,7 @@ class StatusPiece(Struct, frozen=True):
     tone: str = "plain"
 
 
+_MILLION = 1_000_000
 _SPARE = 6
 """From this rank on, a piece goes before the model's name is shortened."""
 _SHORTEST = 16
@@ -80,8 +81,8 @@ def _pieces(state: ChatState) -> list[StatusPiece]:
         StatusPiece("unsaved" if state.unsaved else "", 2, "warning"),
         StatusPiece(_context(state), 8),
         StatusPiece(_count("in", tally.all_input), 7),
-        StatusPiece(_count("thinking", tally.thinking), 6),
-        StatusPiece(_count("out", tally.output), 5),
+        StatusPiece(_count("thinking", tally.thinking), 5),
+        StatusPiece(_count("answer", tally.output), 6),
         StatusPiece(_cost(state), 4),
         StatusPiece(verdict, 3 if odd else 9, _tone(odd=odd)),
     ]
@@ -97,7 +98,9 @@ def _level(state: ChatState) -> str:
 
 
 def _count(label: str, tokens: int | None) -> str:
-    return "" if tokens is None else f"{label} {tokens:,}"
+    if tokens is None:
+        return ""
+    return f"{label} {tokens:,}" if tokens < _MILLION else f"{label} {tokens / _MILLION:.1f}M"
 
 
 def _context(state: ChatState) -> str:
@@ -111,9 +114,7 @@ def _context(state: ChatState) -> str:
 def _cost(state: ChatState) -> str:
     if not state.tally.used:
         return "" if state.paid else "offline"
-    if (cost := state.tally.cost) is not None:
-        return as_cost(cost)
-    return "cost unknown" if state.paid else "offline"
+    return describe_cost(state.tally.cost, paid=state.paid)
 
 
 def _tone(*, odd: bool) -> str:

@@ -148,7 +148,7 @@ def test_a_column_says_what_its_answer_took(chat, dial):
     assert column_figures(state.comparing.columns[1]) == ("answering…", "")
     price = actions.ExchangeEnded(USAGE, "stop", "as_planned", Decimal("0.25"))
     state = do(state, dial, actions.ColumnEnded(1, ended(exchanges=(price,))))
-    assert column_figures(state.comparing.columns[1]) == ("thinking 40 · out 5", "$0.2500 · 7 s")
+    assert column_figures(state.comparing.columns[1]) == ("thinking 40 · answer 5", "$0.2500 · 7 s")
     assert column_figures(state.comparing.columns[0], paid=False)[1].startswith("offline")
     assert not state.comparing.live
 

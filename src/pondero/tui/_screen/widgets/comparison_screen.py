@@ -18,9 +18,10 @@ from .visible import content, describe_typed
 _LEAST = 26
 """Letters that a column must have; where there is no room for that, columns are stacked."""
 _KEYS = (
-    "← → choose · Enter keeps it · Ctrl+O thinking · Esc stops, then closes",
-    "← → · Enter keeps it · Esc closes",
+    "{} choose · Enter keeps it · Ctrl+O thinking · Esc stops, then closes",
+    "{} · Enter keeps it · Esc closes",
 )
+_ARROWS, _STACKED_ARROWS = "← →", "↑ ↓"  # all four choose; these go the way of the columns
 _MARGIN = 4
 
 
@@ -60,8 +61,8 @@ class ComparisonScreen(Screen[None]):
     """Shows a comparison; what keys ask for goes to the app."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left,shift+tab", "move(-1)", show=False, priority=True),
-        Binding("right,tab", "move(1)", show=False, priority=True),
+        Binding("left,up,shift+tab", "move(-1)", show=False, priority=True),
+        Binding("right,down,tab", "move(1)", show=False, priority=True),
         Binding("enter", "settle(True)", show=False, priority=True),
         Binding("escape,ctrl+c", "settle(False)", show=False, priority=True),
     ]
@@ -130,7 +131,9 @@ class ComparisonScreen(Screen[None]):
 
     def _known_keys(self) -> str:
         room = self.size.width - _MARGIN
-        return next((keys for keys in _KEYS if len(keys) <= room), _KEYS[-1])
+        arrows = _STACKED_ARROWS if self._place.has_class("stacked") else _ARROWS
+        known = [keys.format(arrows) for keys in _KEYS]
+        return next((keys for keys in known if len(keys) <= room), known[-1])
 
     def turn(self, step: int) -> None:
         """Go up or down by a screen: in the chosen column, or over all where they are stacked."""

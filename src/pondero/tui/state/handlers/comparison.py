@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from decimal import Decimal
 
 from msgspec.structs import replace
 
@@ -18,7 +17,7 @@ from ..state import (
     DraftQuestion,
     ThreadMessage,
     UsageTally,
-    as_cost,
+    describe_cost,
 )
 from .history import cell_numbers, cells_of, find_models, last_model
 from .last_turn import restore_question
@@ -296,22 +295,18 @@ def on_closed(state: ChatState, action: actions.ComparisonClosed, dial: DialView
 
 
 def column_figures(column: Column, *, paid: bool = True) -> tuple[str, str]:
-    """Return the usage of an answer in two lines: thinking and output, cost and time."""
+    """Return the usage of an answer in two lines: thinking and answer, cost and time."""
     tally = column.chat.tally
     if not tally.used:
         return ("answering…" if column.live else "nothing came", "")
     thinking = "unknown" if tally.thinking is None else f"{tally.thinking:,}"
     output = "unknown" if tally.output is None else f"{tally.output:,}"
-    cost = _price(tally.cost, paid=paid)
+    cost = describe_cost(tally.cost, paid=paid)
     took = format_seconds(column.seconds) or ("0 s" if column.seconds is not None else "")
     return (
-        f"thinking {thinking} · out {output}",
+        f"thinking {thinking} · answer {output}",
         " · ".join(word for word in (cost, took) if word),
     )
-
-
-def _price(cost: Decimal | None, *, paid: bool) -> str:
-    return as_cost(cost) if cost is not None else "cost unknown" if paid else "offline"
 
 
 def _replace_column(state: ChatState, at: int, column: Column) -> ChatState:

@@ -24,7 +24,7 @@ from .. import actions, effects
 from ..catalog_view import DialView
 from ..cells import AnswerCell, Cell, ModelCell, Nature, ThinkingCell, ToolCallCell, UserCell
 from ..effects import Transition
-from ..state import ChatState, ThreadMessage, UsageTally
+from ..state import ChatState, SavedThread, ThreadMessage, UsageTally
 from .model_switch import switch_model
 
 _LONGEST = 400
@@ -269,7 +269,21 @@ def on_opened(state: ChatState, action: actions.ThreadOpened, dial: DialView) ->
     if there is None:
         missing = f"⚠ {action.model} is not known here; continuing with {after.model}"
         after = after.tell(missing, tone="warning")
-    return after, ()
+    if state.paid and _is_emulated(past):
+        after = after.tell(*_describe_emulated(action.thread), tone="warning")
+    return after, (effects.CheckKey(after.model),)
+
+
+def _is_emulated(past: Sequence[ThreadMessage]) -> bool:
+    answers = (each for each in reversed(past) if each.message.role == "assistant")
+    return next((each.offline for each in answers), False)
+
+
+def _describe_emulated(thread: SavedThread | None) -> tuple[str, ...]:
+    return (
+        "⚠ The emulator wrote the last answer of this thread; a provider answers the next prompt",
+        f"  → pondero chat --resume {thread.id if thread else ''} --offline continues it offline",
+    )
 
 
 def _screenful(past: tuple[ThreadMessage, ...]) -> tuple[ThreadMessage, ...]:
