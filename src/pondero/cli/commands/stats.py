@@ -133,8 +133,8 @@ def stats(
     """Show thinking and answer tokens, cost and time.
 
     There is one line per model and level, for local threads and gateway requests together. All
-    figures are sums; share is the part of the output that is thinking. Offline runs are counted only with --offline, and without their cost: nothing
-    is paid for them.
+    figures are sums; share is the part of the output that is thinking. Offline runs are counted
+    only with --offline, and without their cost: nothing is paid for them.
     """
     check_free(svg, force=force)
     check_writable(svg)
