@@ -381,10 +381,10 @@ class Lookup:
         bare = self.bare_names(provider.name, provider.aliases.get(model, model))
         endings = "|".join((_NUMBER.pattern, *map(re.escape, usual)))
         settled = (re.sub(rf"(?:-(?:{endings}))+$", "", each) for each in bare)
-        listed = self._listed(provider)
+        listed = self._list_known(provider)
         return "" if any(each in listed for each in (*bare, *settled)) else hit.name
 
-    def _listed(self, provider: Provider) -> frozenset[str]:
+    def _list_known(self, provider: Provider) -> frozenset[str]:
         """Return the folded names that the catalog or a public list has of a provider."""
         if provider.name not in self._known:
             served = map(fold_name, self._list_served(provider))

@@ -5,7 +5,7 @@ Names load their files on first use: the plain chat works without the library th
 
 from typing import TYPE_CHECKING
 
-from ..lazy import make_lazy_getattr
+from ..lazy import Loader, make_lazy_getattr
 
 if TYPE_CHECKING:
     from ._screen.app import run_chat
@@ -41,4 +41,4 @@ __all__ = [
     "theme_of",
 ]
 
-__getattr__ = make_lazy_getattr(__name__, _FILES)
+__getattr__: Loader = make_lazy_getattr(__name__, _FILES)

@@ -295,7 +295,7 @@ def count_replies(database: Database, thread: str, upto: int) -> ThreadUsage:
     return ThreadUsage(Usage(**counts), sum(known, Decimal(0)) if known == costs else None)
 
 
-def find_end(database: Database, thread: Thread) -> ThreadEnd:
+def find_thread_end(database: Database, thread: Thread) -> ThreadEnd:
     """Return the last question of a thread, shortened, and the level of the answer to it."""
     rows = database.rows(_END, (thread.id, thread.turns - 1, thread.messages - _LONG))
     question = next((words for role, words, _ in rows if role == "user"), "")

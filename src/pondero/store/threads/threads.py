@@ -40,7 +40,7 @@ from .rows import (
     decode_row,
     decode_thread,
     encode_text,
-    find_end,
+    find_thread_end,
     insert,
     replace_unencodable,
     sum_usage,
@@ -445,7 +445,7 @@ class Threads:
         """
         sources = {thread.parent for thread in threads}
         family = (each for each in threads if each.parent is not None or each.id in sources)
-        return {each.id: find_end(self._database, each) for each in family}
+        return {each.id: find_thread_end(self._database, each) for each in family}
 
     def check(self) -> str:
         """Return "ok", or the damage that SQLite finds."""

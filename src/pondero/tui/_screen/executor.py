@@ -408,7 +408,7 @@ class Executor:
 
     def _count_usage(self, tab: ConversationTab) -> None:
         with suppress(StoreError):  # the next thread that is opened says so
-            self._dispatch(actions.UsageCounted(tab.session.writer.count_usage()), tab)
+            self._dispatch(actions.UsageCount(tab.session.writer.count_usage()), tab)
 
     def _edit(self, effect: effects.Edit, tab: ConversationTab) -> None:
         words = self._run_editor(effect.asked.words)

@@ -156,7 +156,7 @@ class TurnEnded(Action, frozen=True, kw_only=True):
     waited: float = 0.0
 
 
-class UsageCounted(Action, frozen=True):
+class UsageCount(Action, frozen=True):
     """What the answers that the conversation has used, after some were taken back."""
 
     tally: UsageTally

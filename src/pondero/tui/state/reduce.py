@@ -284,9 +284,7 @@ def _on_edited(state: ChatState, action: actions.QuestionEdited, dial: DialView)
     return begun, (effects.Rewind(action.number), *asked)
 
 
-def _on_usage_counted(
-    state: ChatState, action: actions.UsageCounted, _dial: DialView
-) -> Transition:
+def _on_usage_counted(state: ChatState, action: actions.UsageCount, _dial: DialView) -> Transition:
     last, cost = state.tally.last, state.tally.last_cost
     return state.but(tally=replace(action.tally, last=last, last_cost=cost)), ()
 
@@ -353,7 +351,7 @@ _HANDLERS: dict[type, Callable[[ChatState, Any, DialView], Transition]] = {
     actions.Scrolled: on_scrolled,
     actions.EventsArrived: _on_events,
     actions.TurnEnded: _on_turn_ended,
-    actions.UsageCounted: _on_usage_counted,
+    actions.UsageCount: _on_usage_counted,
     actions.LateSave: on_saved,
     actions.BackgroundTurnEnded: _on_background_ended,
     actions.HandedOff: _on_handed_off,
