@@ -70,6 +70,7 @@ def _compare(*requests: tuple[Any, ...]) -> tuple[bytes, Came]:
 
     async def compare() -> tuple[bytes, Came]:
         worlds = [_World(size) for size in (0, 8 << 20)]
+        answers: list[Came] = []
         for request in requests:
             answers = [await world.ask(*request) for world in worlds]
         assert worlds[1].services.seen == worlds[0].services.seen
