@@ -31,7 +31,7 @@ def test_an_admin_signs_in_and_may_do_what_an_admin_key_may(console):
         assert "signed in as Ada" in page.text
 
         found = browser.get(f"{console}/admin/session").json()
-        assert found == {"actor": {"name": "Ada", "role": "admin", "how": "oidc"}}
+        assert found == {"actor": {"name": "Ada", "role": "admin", "how": "oidc"}, "offline": True}
         own = {"origin": console}
         made = browser.post(f"{console}/admin/keys", json={"name": "made"}, headers=own)
         assert made.status_code == 200
@@ -102,5 +102,5 @@ def test_an_answer_of_the_provider_signs_in_once(console):
 def test_an_admin_key_works_beside_it(console):
     headers = {"authorization": f"Bearer {ADMIN_KEY}"}
     found = httpx2.get(f"{console}/admin/session", headers=headers).json()
-    assert found == {"actor": {"name": "boss", "role": "admin", "how": "key"}}
+    assert found == {"actor": {"name": "boss", "role": "admin", "how": "key"}, "offline": True}
     assert httpx2.get(f"{console}/admin/keys").status_code == 401
