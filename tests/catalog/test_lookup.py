@@ -250,6 +250,7 @@ def test_half_a_character_is_no_part_of_a_name(finder, text):
         "gemini-3-flash-previewAnd what is 23 * 3?",
         "gpt-9x foo",
         "ollama:my model",
+        "ollama: qwen3",
         "claude opus 5/high",
         "google:gemini 3",
     ],

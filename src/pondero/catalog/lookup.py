@@ -662,9 +662,9 @@ class Lookup:
         return f"unknown {kind}{model!r}; {guess}{hint}"
 
     def _describe_spaced(self, text: str, model: str) -> str:
-        first, *rest = model.split()
-        meant = f"{first}/{rest[0]}"
-        is_level = len(rest) == 1 and rest[0].isalpha() and self._is_level(rest[0], meant)
+        first, _, rest = model.partition(" ")
+        meant = f"{first}/{rest}"
+        is_level = bool(first) and rest.isalpha() and self._is_level(rest, meant)
         guess = f"; did you mean {meant!r}?" if is_level else ""
         return f"invalid model name {text!r}: a name has no spaces{guess}"
 
