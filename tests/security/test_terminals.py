@@ -269,7 +269,7 @@ def test_no_part_of_the_chat_lets_a_control_sequence_through(environment):
     with running("chat", "claude-opus-5/high", environment=environment, lines=60) as terminal:
         terminal.until("/help")
         terminal.press("hello\r")
-        terminal.until("▸ thought", f"say {escape_controls(PAYLOADS[0])} on", "out 9")
+        terminal.until("▸ thought", f"say {escape_controls(PAYLOADS[0])} on", "answer 9")
         terminal.press("\x0f")  # the thinking
         terminal.until("▾ thought", "summary")
         terminal.press("fail\r")
