@@ -40,6 +40,9 @@ def _entry(finder: Lookup, exchange) -> ModelEntry | None:
     provider = _PROVIDERS.get(who, exchange["provider"])
     if provider not in finder.catalog.providers:
         return None
+    if " " in exchange["model"]:  # no name: we reject it, as the service did
+        assert exchange["response"]["status"] >= 400
+        return None
     return finder.entry(f"{provider}:{exchange['model']}")
 
 

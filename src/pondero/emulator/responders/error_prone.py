@@ -52,7 +52,15 @@ class ErrorProneResponder(Struct, frozen=True):
 
 
 def has_answer(text: str) -> bool:
-    """Return whether an answer of the emulator answers the question: it only does sums."""
+    """Return whether an answer of the emulator answers the question: it only does sums.
+
+    >>> from pondero.emulator import Emulator, has_answer
+    >>> client = pondero.Client(transport=Emulator())
+    >>> has_answer(client.ask("gpt-5.1", "What is 17 * 23?").text)
+    True
+    >>> has_answer(client.ask("gpt-5.1", "Who wrote Emma?").text)
+    False
+    """
     return text != _UNSURE and not text.endswith(NO_ANSWER)
 
 
