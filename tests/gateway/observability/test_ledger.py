@@ -332,6 +332,29 @@ def test_where_nothing_can_be_put_aside_it_waits_in_memory(tmp_path, caplog, mon
     assert database.inner.rows(COUNT) == [(5,)]
 
 
+def test_receipts_that_come_together_are_written_together_and_each_has_its_row(
+    tmp_path, monkeypatch
+):
+    database = SqliteDatabase(tmp_path / "gateway.db")
+    ledger = Ledger(database, tmp_path / "aside")
+    ledger._work.close(1)  # its thread must not write meanwhile
+    one, *more = receipts(7)
+    ledger.save_begun(one)
+    wrote, write = [], os.write
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            journal.os, "write", lambda file, data: wrote.append(data) or write(file, data)
+        )
+        ledger.note_all([one, *more[:3]])
+        patch.setattr(journal.os, "write", lambda *_: 0)  # the disk is full
+        ledger.note_all(more[3:])
+    assert [data.count(b"\n") for data in wrote] == [4]
+    assert ledger.held == 3
+    ledger._write()
+    assert database.rows(f"{COUNT} WHERE ended = 'done'") == [(7,)]
+    ledger.close()
+
+
 def test_what_waited_in_memory_is_not_forgotten_when_it_finds_room(tmp_path, monkeypatch):
     """What it says is then on disk alone, next to records that need not be read from there."""
     monkeypatch.setattr(ledgers, "REST", 0.0)

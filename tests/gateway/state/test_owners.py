@@ -48,6 +48,25 @@ def test_owners_that_come_during_a_write_share_the_next_one(tmp_path, monkeypatc
     assert asyncio.run(make_owners(tmp_path).get(every)) == every
 
 
+def test_owners_that_come_soon_after_a_write_wait_for_each_other(tmp_path, monkeypatch):
+    monkeypatch.setattr("pondero.gateway.state.owners._PACE", 0.5)
+    owners, written = make_owners(tmp_path), []
+    write = owners._write
+    monkeypatch.setattr(owners, "_write", lambda items: (written.append(set(items)), write(items)))
+
+    async def put_later(name: str, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        await owners.put({name: b"me"})
+
+    async def put_several() -> None:
+        await owners.put({"first": b"me"})  # which waits for nobody
+        await asyncio.gather(put_later("second", 0), put_later("third", 0.05))
+        await owners.aclose()
+
+    asyncio.run(put_several())
+    assert written == [{"first"}, {"second", "third"}]
+
+
 def test_an_owner_is_in_the_file_once_put_returns(tmp_path):
     async def put_three() -> dict[str, bytes]:
         owners, found = make_owners(tmp_path), {}

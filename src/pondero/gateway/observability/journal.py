@@ -9,7 +9,7 @@ import logging
 import os
 import sys
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
@@ -39,19 +39,19 @@ class JournalFile:
         self.records: list[object] | None = None if self.size else []
         self._descriptor = descriptor
 
-    def append(self, line: bytes, record: object = None) -> bool:
-        """Append a line; return False if it did not fit.
+    def append(self, lines: bytes, records: Sequence[object] = ()) -> bool:
+        """Append some lines; return False if they did not fit.
 
-        ``record``: what it says, unless the ledger has no use for it.
+        ``records``: what they say, unless the ledger has no use for it.
         """
         try:
-            wrote = os.write(self._descriptor, line)
+            wrote = os.write(self._descriptor, lines)
         except OSError:
             return False
-        if wrote == len(line):
+        if wrote == len(lines):
             self.size += wrote
-            if record is not None and self.records is not None:
-                self.records.append(record)
+            if records and self.records is not None:
+                self.records += records
                 if len(self.records) > _REMEMBERED:
                     self.records = None
             return True
@@ -117,13 +117,13 @@ class Journal:
         except OSError as error:
             LOG.debug("no journal in %s: %s", self._folder, error)
 
-    def append(self, line: bytes, record: object = None) -> None:
-        """Save a line that ends with a newline; see ``JournalFile.append``."""
+    def append(self, lines: bytes, records: Sequence[object] = ()) -> None:
+        """Save lines that end with a newline; see ``JournalFile.append``."""
         with self._lock:
-            if self._files and self._files[0].append(line, record):
+            if self._files and self._files[0].append(lines, records):
                 self._full = False
             else:
-                self._hold([line])
+                self._hold(lines.splitlines(keepends=True))
 
     def find_full(self) -> JournalFile | None:
         """Return a file with records, to which nothing is appended until it is cleared."""

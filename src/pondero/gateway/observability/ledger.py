@@ -108,15 +108,22 @@ class Ledger:
 
     def note(self, receipt: Receipt) -> None:
         """Save a receipt on disk, from where it is written later."""
-        self._begun.pop(receipt.id, None)
-        # Only what went wrong can quote a secret that was learned in the last half second.
-        redactor = self._redactor if receipt.end == "done" else SecretRedactor()
-        clean = redact_receipt(receipt, redactor)
-        self._journal.append(b"%b\n" % encode_json(clean), clean)
+        self.note_all([receipt])
+
+    def note_all(self, receipts: Sequence[Receipt]) -> None:
+        """Save receipts on disk at once, from where they are written later."""
+        clean, lines = list[Receipt](), list[bytes]()
+        for receipt in receipts:
+            self._begun.pop(receipt.id, None)
+            # Only what went wrong can quote a secret that was learned in the last half second.
+            redactor = self._redactor if receipt.end == "done" else SecretRedactor()
+            clean.append(redact_receipt(receipt, redactor))
+            lines.append(encode_json(clean[-1]))
+        self._journal.append(b"\n".join([*lines, b""]), clean)
 
     def note_audit(self, entry: AuditEntry) -> None:
         """Save an entry of the audit log on disk, from where it is written later."""
-        self._journal.append(_AUDIT + encode_json(entry) + b"\n", entry)
+        self._journal.append(_AUDIT + encode_json(entry) + b"\n", [entry])
 
     def close(self) -> None:
         """Write what can be written in time; the rest is on disk, for the next process."""

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 
 class Observers(Struct, frozen=True):
-    """The observers of each request; ``ledger`` and ``webhook`` are None if they are off."""
+    """The observers of each request; ``ledger`` and ``webhook`` are None if they are off.
+
+    ``told``: all but the ledger, which takes several receipts at once.
+    """
 
     told: tuple[Observer, ...] = ()
     ledger: Ledger | None = None
@@ -69,8 +72,6 @@ def open_observers(server: ServerConfig, alerts: AlertsConfig | None = None) -> 
             metrics.lost_records = lambda: ledger.lost
             ledger.notice_killed = metrics.note
             open_.callback(ledger.close)
-            # After the metrics: killed in between, they count a request twice rather than never.
-            told.insert(1, ledger.note)
         webhook = None
         if alerts is not None and alerts.webhook is not None:
             secret = read_webhook_secret(alerts.secret) if alerts.secret is not None else None

@@ -2,7 +2,7 @@
 
 import logging
 from asyncio import sleep
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import lru_cache
 from random import random
 from time import time
@@ -96,6 +96,7 @@ class GatewayContext:
         observers: Sequence[Observer] = (),
         ledger: LedgerDatabase | None = None,
         save_begun: Observer | None = None,
+        save_ended: Callable[[Sequence[Receipt]], None] | None = None,
         timeouts: Timeouts | None = None,
         audit: AuditLog | None = None,
     ) -> None:
@@ -138,6 +139,7 @@ class GatewayContext:
         self.ledger = ledger
         self.audit: AuditLog = audit or AuditLog()
         self.save_begun = save_begun
+        self.save_ended = save_ended
         self.observers: tuple[Observer, ...] = (
             self.feed.note,
             self.dial_watch.note,
@@ -258,6 +260,12 @@ class GatewayContext:
                     observer(receipt)
                 except Exception:
                     LOG.exception("an observer failed")
+        if self.save_ended is not None:
+            # After the metrics: killed in between, they count a request twice rather than never.
+            try:
+                self.save_ended(receipts)
+            except Exception:
+                LOG.exception("the ledger failed")
 
 
 @lru_cache(maxsize=64)

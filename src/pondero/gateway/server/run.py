@@ -134,6 +134,7 @@ def _serve_process(
             shared=shared,
             ledger=ledger,
             save_begun=seen.ledger.save_begun if seen.ledger is not None else None,
+            save_ended=seen.ledger.note_all if seen.ledger is not None else None,
             audit=AuditLog(seen.ledger.note_audit if seen.ledger is not None else None),
         )
         gateway.receipts.wait = WAIT
@@ -301,6 +302,7 @@ def _make_server(gateway: GatewayContext, seen: Observers | None = None) -> Any:
     import uvicorn  # noqa: PLC0415 - an extra
 
     from .protocol import make_protocol  # noqa: PLC0415 - an extra
+    from .resting_server import RestingServer  # noqa: PLC0415 - an extra
 
     app = App(gateway, seen)
     settings = uvicorn.Config(
@@ -317,6 +319,6 @@ def _make_server(gateway: GatewayContext, seen: Observers | None = None) -> Any:
         timeout_graceful_shutdown=round(gateway.config.server.drain_seconds),
         server_header=False,
     )
-    server = uvicorn.Server(settings)
+    server = RestingServer(settings)
     gateway.feed.is_over = lambda: server.should_exit
     return server

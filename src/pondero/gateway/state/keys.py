@@ -134,17 +134,19 @@ class FileKeys:
         self._folder = str(self._path.parent)
         self._without: tuple[int, int] | None = None  # the folder while it had neither file
         self._look = 0.0  # when both are looked for, whatever the folder says
+        self._opened = _OpenFolder(self._folder)
 
     async def rows(self) -> Rows:
         """Return the current keys; raises KeysUnreadable."""
-        state, now = self._find_state(), monotonic()
-        if state is not None and state == self._without and now < self._look:
+        now = monotonic()
+        if now < self._look and self._opened.find_state() == self._without is not None:
             return _NONE  # two files that are missing cost more than the folder
-        self._without = None
+        opened = _OpenFolder(self._folder)
+        state, self._without = opened.find_state(), None
         try:
             if not self._exists():
                 self._check_marker("the file is missing")
-                self._without, self._look = state, now + _LOOK
+                self._without, self._look, self._opened = state, now + _LOOK, opened
                 return _NONE
             database = self._open()
             version = database.rows("PRAGMA data_version")[0][0]
@@ -160,18 +162,6 @@ class FileKeys:
         except (StoreError, OSError, msgspec.MsgspecError, ValueError, AttributeError) as error:
             raise KeysUnreadable(self._path, error) from None
         return self._read[1]
-
-    def _find_state(self) -> tuple[int, int] | None:
-        """Return what changes with every new file in the folder; None if it changed just now.
-
-        The clock of files ticks every few milliseconds: within a tick, another file can follow.
-        """
-        try:
-            found = os.stat(self._folder)  # noqa: PTH116 - half the time of a path's method
-        except OSError:
-            return None
-        is_new = abs(time() - found.st_mtime) < _TICK
-        return None if is_new else (found.st_ino, found.st_mtime_ns)
 
     def _exists(self) -> bool:
         """Return whether there is a file; raises OSError if that is unknown, or if it is empty.
@@ -264,6 +254,31 @@ class FileKeys:
                 with suppress(OSError):
                     draft.with_name(draft.name + tail).unlink(missing_ok=True)
         self._exists()
+
+
+class _OpenFolder:
+    """A folder that is open if it can be: looking at its path takes three times as long."""
+
+    def __init__(self, path: str) -> None:
+        self._place: int | str = path
+        with suppress(OSError):  # Windows opens no folders
+            self._place = os.open(path, os.O_RDONLY)
+
+    def find_state(self) -> tuple[int, int] | None:
+        """Return what changes with every new file in it; None if it changed just now.
+
+        The clock of files ticks every few milliseconds: within a tick, another file can follow.
+        """
+        try:
+            found = os.stat(self._place)  # noqa: PTH116 - it may be no path
+        except OSError:
+            return None
+        is_new = abs(time() - found.st_mtime) < _TICK
+        return None if is_new else (found.st_ino, found.st_mtime_ns)
+
+    def __del__(self) -> None:
+        if isinstance(self._place, int):
+            os.close(self._place)
 
 
 def _check_stored(connection: Connection, key: GatewayKey) -> None:

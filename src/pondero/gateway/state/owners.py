@@ -2,7 +2,7 @@
 
 import logging
 import time
-from asyncio import Task, ensure_future, shield, to_thread, wait
+from asyncio import Task, ensure_future, shield, sleep, to_thread, wait
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from .answer_cache import LocalAnswerCache
 LOG = logging.getLogger("pondero.gateway")
 
 FILE = "gateway-owners.db"
+_PACE = 0.002  # seconds between two writes: one write of many ids costs little more than of one
 
 _SCHEMA = Schema(
     (
@@ -45,6 +46,7 @@ class FileOwners:
         self._unsaved: dict[str, bytes] = {}
         self._next: Task[None] | None = None  # the write of ``_unsaved``
         self._last: Task[None] | None = None  # the one before it
+        self._wrote = 0.0  # when that began
 
     async def get(self, keys: Iterable[str]) -> dict[str, bytes]:
         """Return the owners of these ids."""
@@ -88,9 +90,12 @@ class FileOwners:
             self._database.close()
 
     async def _save(self, before: Task[None] | None) -> None:
-        """Write all that has come once the write before it is over."""
+        """Write all that has come once the write before it is over, and some time has passed."""
         if before is not None and not before.done():
             await wait([before])
+        if (pause := self._wrote + _PACE - time.monotonic()) > 0:
+            await sleep(pause)
+        self._wrote = time.monotonic()
         items, self._unsaved = self._unsaved, {}
         self._last, self._next = self._next, None
         if self._is_broken:
