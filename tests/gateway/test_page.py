@@ -10,8 +10,9 @@ from pondero.gateway.config import secrets
 from pondero.gateway.config.model import AlertsConfig, GatewayRoute, ServerConfig
 from pondero.gateway.deployments.accounts import LAST_PATIENCE
 from pondero.gateway.deployments.placement import HOME_PATIENCE
-from pondero.gateway.observability import audit_log, error_watch, level_test
+from pondero.gateway.observability import audit_log, error_watch, level_test, webhook
 from pondero.gateway.observability.background_work import MOST
+from pondero.gateway.observability.receipt_batch import WAIT
 from pondero.gateway.observability.request_pages import SCANNED
 from pondero.gateway.quotas import counts_from_ledger
 from pondero.gateway.quotas.admission import USEFUL_ANSWER
@@ -29,6 +30,8 @@ SAID = [
     f"waits up to {WORDS[round(HOME_PATIENCE)]} seconds for it",
     f"waits up to {WORDS[round(LAST_PATIENCE)]} seconds for the first that has",
     f"in memory, up to {MOST:,} in each worker",
+    f"up to {webhook.KEPT:,} alerts wait",
+    f"or ended less than {WAIT * 1_000:g} ms before",
     f"no room for an answer of {USEFUL_ANSWER:,} tokens",
     f"(`max_uses`, at most {WORDS[HOSTED_TOOLS.passes or 0]})",
     f'By default (`on_exhausted = "{GatewayRoute("a", ("b",)).on_exhausted}"`)',

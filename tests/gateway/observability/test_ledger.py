@@ -332,6 +332,19 @@ def test_where_nothing_can_be_put_aside_it_waits_in_memory(tmp_path, caplog, mon
     assert database.inner.rows(COUNT) == [(5,)]
 
 
+def test_a_request_that_found_no_room_on_disk_counts_once(tmp_path, monkeypatch, caplog):
+    """Of its beginning nothing is kept in memory, which would be lost together with it."""
+    ledger = Ledger(Failing(SqliteDatabase(tmp_path / "gateway.db")), tmp_path / "aside")
+    ledger._work.close(1)  # its thread must not write meanwhile
+    monkeypatch.setattr(journal.os, "write", lambda *_: 0)  # the disk is full
+    for receipt in receipts(3):
+        ledger.save_begun(receipt)
+        ledger.note(receipt)
+    assert ledger.held == 3
+    ledger.close()
+    assert "3 requests are lost" in caplog.text
+
+
 def test_receipts_that_come_together_are_written_together_and_each_has_its_row(
     tmp_path, monkeypatch
 ):

@@ -15,7 +15,7 @@ from pondero.gateway.config.model import AlertsConfig, GatewayConfig
 from pondero.gateway.config.reader import load
 from pondero.gateway.config.routing import Routing
 from pondero.gateway.observability.dial_watch import Alarm
-from pondero.gateway.observability.webhook import KEPT, TRIES, Webhook
+from pondero.gateway.observability.webhook import TRIES, Webhook
 from pondero.store import load_catalog, redact_secrets, register_secret
 
 ALARM = Alarm(
@@ -104,14 +104,26 @@ def test_an_alarm_that_nobody_takes_is_dropped_and_the_next_one_is_sent(receiver
     assert webhook.lost == 1
 
 
-def test_alarms_wait_in_a_bounded_queue_while_the_receiver_hangs(receiver):
+def test_alarms_wait_in_a_bounded_queue_while_the_receiver_hangs(receiver, monkeypatch, caplog):
+    monkeypatch.setattr("pondero.gateway.observability.webhook.KEPT", 20)
     receiver.open.clear()
     webhook = Webhook(receiver.url)
-    for _ in range(KEPT + 10):
+    for _ in range(30):
         webhook.send(ALARM)  # returns at once: the receiver answers nothing
     assert webhook.lost >= 9  # one may be on its way
+    assert caplog.text.count("more than 20 alerts wait for the webhook") == 1
     receiver.open.set()
     webhook.close()
+
+
+def test_all_alarms_of_a_bad_day_arrive(receiver):
+    webhook = Webhook(receiver.url)
+    for _ in range(150):
+        webhook.send(ALARM)
+    for _ in range(150):
+        receiver.got.get(timeout=60)
+    webhook.close()
+    assert webhook.lost == 0
 
 
 def test_a_secret_is_neither_sent_nor_is_the_address_shown(receiver):

@@ -117,12 +117,17 @@ class Journal:
         except OSError as error:
             LOG.debug("no journal in %s: %s", self._folder, error)
 
-    def append(self, lines: bytes, records: Sequence[object] = ()) -> None:
-        """Save lines that end with a newline; see ``JournalFile.append``."""
+    def append(
+        self, lines: bytes, records: Sequence[object] = (), *, is_needed: bool = True
+    ) -> None:
+        """Save lines that end with a newline; see ``JournalFile.append``.
+
+        ``is_needed``: they wait in memory if the disk is full.
+        """
         with self._lock:
             if self._files and self._files[0].append(lines, records):
                 self._full = False
-            else:
+            elif is_needed:
                 self._hold(lines.splitlines(keepends=True))
 
     def find_full(self) -> JournalFile | None:

@@ -104,7 +104,7 @@ class Ledger:
         """Save the receipt that a request has if this process does not end it."""
         line = b"%b%b\n" % (_BEGUN, encode_json(redact_receipt(receipt, self._redactor)))
         self._begun[receipt.id] = line
-        self._journal.append(line)
+        self._journal.append(line, is_needed=False)  # in memory it would end with this process
 
     def note(self, receipt: Receipt) -> None:
         """Save a receipt on disk, from where it is written later."""
@@ -145,7 +145,7 @@ class Ledger:
                 few = file.size < _MANY
                 ended = self._insert_file(file)
                 for line in list(self._begun.values()):
-                    self._journal.append(line)  # to the other file
+                    self._journal.append(line, is_needed=False)  # to the other file
                 file.clear()
                 if not ended:
                     break  # the other file has no more than this one

@@ -8,6 +8,7 @@ import hmac
 import logging
 from base64 import b64encode
 from collections import deque
+from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from secrets import token_hex
 from time import monotonic, time
@@ -21,8 +22,8 @@ from .dial_watch import Alarm
 
 LOG = logging.getLogger("pondero.gateway")
 
-KEPT = 100
-"""Alarms that wait; then the oldest is dropped."""
+KEPT = 1_000
+"""Alarms that wait; then the oldest is dropped, and the log says so."""
 TRIES = 5
 """How often an alarm is sent before it is dropped."""
 TIMEOUT = 5.0
@@ -42,6 +43,7 @@ class Webhook:
         self._waiting: deque[tuple[str, bytes]] = deque()
         self._failures = 0
         self._again = 0.0
+        self._is_full = False
         self.lost: int = 0
         self._work = BackgroundWork("the webhook", self._send_all)
 
@@ -56,9 +58,14 @@ class Webhook:
         body = {**fields, "state": state, "text": f"pondero: {alarm.kind} {state}: {alarm.text}"}
         data = redact_secrets(msgspec.json.encode(body).decode()).encode()
         self._waiting.append((f"msg_{token_hex(12)}", data))
-        while len(self._waiting) > KEPT:
+        if len(self._waiting) <= KEPT:
+            return
+        with suppress(IndexError):  # it was sent meanwhile
             self._waiting.popleft()
             self.lost += 1
+        if not self._is_full:
+            LOG.error("more than %s alerts wait for the webhook; the oldest are dropped", KEPT)
+            self._is_full = True
 
     def close(self) -> None:
         """Try once more to send what waits, unless that takes too long."""
@@ -67,18 +74,20 @@ class Webhook:
 
     def _send_all(self) -> None:
         while self._waiting and monotonic() >= self._again:
-            problem = self._post(*self._waiting[0])
+            alarm = self._waiting.popleft()
+            problem = self._post(*alarm)
             if problem is None:
                 self._failures = 0
-            else:
-                self._failures += 1
-                self._again = monotonic() + self._pause * 2 ** (self._failures - 1)
-                if self._failures < TRIES:
-                    continue
-                LOG.error("the webhook took no alarm in %s tries: %s", TRIES, problem)
-                self.lost += 1
-                self._failures = 0
-            self._waiting.popleft()
+                continue
+            self._failures += 1
+            self._again = monotonic() + self._pause * 2 ** (self._failures - 1)
+            if self._failures < TRIES:
+                self._waiting.appendleft(alarm)
+                continue
+            LOG.error("the webhook took no alarm in %s tries: %s", TRIES, problem)
+            self.lost += 1
+            self._failures = 0
+        self._is_full = self._is_full and len(self._waiting) >= KEPT
 
     def _make_headers(self, id: str, body: bytes) -> dict[str, str]:
         headers = {"content-type": "application/json", "webhook-id": id}
