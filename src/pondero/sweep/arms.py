@@ -100,7 +100,10 @@ class LoweredLevel(Struct, frozen=True):
 
 def find_lowered(arm: Arm, max_tokens: int | None) -> list[LoweredLevel]:
     """Return which levels of an arm a limit of output tokens lowers."""
-    most = load_catalog().entry(arm.model).capability.max_output
+    try:
+        most = load_catalog().entry(arm.model).capability.max_output
+    except UsageError:
+        return []  # of an earlier run: the catalog does not have it any more
     if max_tokens is None or most is None:
         return []
 
@@ -118,6 +121,33 @@ def find_lowered(arm: Arm, max_tokens: int | None) -> list[LoweredLevel]:
             low, high = (low, middle) if budget(level, middle) == full else (middle, high)
         found.append(LoweredLevel(level, sent, full, high))
     return found
+
+
+def describe_levels(arm: Arm, max_tokens: int | None) -> str:
+    """Return which levels of an arm are one request, or what the limit lowers; may be empty."""
+    lowered = find_lowered(arm, max_tokens)
+    if len(arm.levels) > 1:
+        return _describe_merged(arm, lowered, max_tokens)
+    return _describe_lowered(arm, lowered[0], max_tokens) if lowered else ""
+
+
+def _describe_merged(arm: Arm, lowered: Sequence[LoweredLevel], limit: int | None) -> str:
+    *most, last = arm.levels
+    same = f"{', '.join(most)} and {last} send the same to {arm.model}"
+    if not lowered:
+        return f"{same}: one arm"
+    enough = max(each.enough for each in lowered)
+    return (
+        f"{same}, because --max-tokens {limit:,} leaves {lowered[0].budget:,} tokens for thinking: "
+        f"one arm; from --max-tokens {enough} on, each level is sent in full"
+    )
+
+
+def _describe_lowered(arm: Arm, found: LoweredLevel, limit: int | None) -> str:
+    return (
+        f"--max-tokens {limit:,} lowers the thinking of {arm.name} from {found.full:,} to "
+        f"{found.budget:,} tokens; from --max-tokens {found.enough} on, it is sent in full"
+    )
 
 
 def _choose_levels(model: str, levels: str | Sequence[str]) -> Sequence[str]:

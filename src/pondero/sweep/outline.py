@@ -1,6 +1,6 @@
 """The outline of a sweep: all that is known before a request is sent, as ``--dry-run`` shows it."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from ..catalog import ShortName, describe_meaning
 from ..errors import BadParameter
 from ..extras import install_hint
 from ..store import load_catalog
-from .arms import Arm, LoweredLevel, arms_of, find_lowered, reference_of
+from .arms import Arm, arms_of, describe_levels, reference_of
 from .grading.judges import check_questions, find_judge_kind, find_judge_model, make_judge
 from .grading.proposal import propose_judge
 from .points import describe_points
@@ -59,13 +59,9 @@ class Outline(Struct, frozen=True):
 
         Another for each level that ``max_tokens`` lowers.
         """
-        limit = self.spec.max_tokens
         for arm in self.arms:
-            lowered = find_lowered(arm, limit)
-            if len(arm.levels) > 1:
-                yield _describe_merged(arm, lowered, limit)
-            elif lowered:
-                yield _describe_lowered(arm, lowered[0], limit)
+            if said := describe_levels(arm, self.spec.max_tokens):
+                yield said
 
     @property
     def units(self) -> int:
@@ -253,25 +249,6 @@ class Outline(Struct, frozen=True):
         }
 
 
-def _describe_merged(arm: Arm, lowered: Sequence[LoweredLevel], limit: int | None) -> str:
-    *most, last = arm.levels
-    same = f"{', '.join(most)} and {last} send the same to {arm.model}"
-    if not lowered:
-        return f"{same}: one arm"
-    enough = max(each.enough for each in lowered)
-    return (
-        f"{same}, because --max-tokens {limit:,} leaves {lowered[0].budget:,} tokens for thinking: "
-        f"one arm; from --max-tokens {enough} on, each level is sent in full"
-    )
-
-
-def _describe_lowered(arm: Arm, found: LoweredLevel, limit: int | None) -> str:
-    return (
-        f"--max-tokens {limit:,} lowers the thinking of {arm.name} from {found.full:,} to "
-        f"{found.budget:,} tokens; from --max-tokens {found.enough} on, it is sent in full"
-    )
-
-
 def _plain(amount: Decimal | None) -> float | None:
     return None if amount is None else float(amount)
 
@@ -333,8 +310,7 @@ def _describe_one_arm(arm: Arm, spec: Spec) -> str:
     if len(arm.levels) == 1:
         cure = "name more levels with --levels, or another model with -m"
         return f"nothing to compare: the only arm is {arm.name}; {cure}"
-    lowered = find_lowered(arm, spec.max_tokens)
-    return f"nothing to compare: {_describe_merged(arm, lowered, spec.max_tokens)}"
+    return f"nothing to compare: {describe_levels(arm, spec.max_tokens)}"
 
 
 def _check_prices(spec: Spec, arms: tuple[Arm, ...], question: Question) -> None:

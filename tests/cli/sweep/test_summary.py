@@ -45,6 +45,25 @@ def test_what_is_said_meanwhile_has_a_line_of_its_own(monkeypatch, capsys):
     )
 
 
+def test_without_a_terminal_a_line_for_all_arms_says_how_far_it_is(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
+    low = ArmProgress("m/low", wanted=40, settled=10, costs=[0.5], failed=2)
+    high = ArmProgress("m/high", wanted=40, settled=12, costs=[1.25])
+    for shown, said in ((True, "22 of 80 answers after 0 s, 2 failed, $1.7500\n"), (False, "")):
+        with progress_lines(shown=shown) as lines:
+            lines.report([low, high])
+        assert capsys.readouterr().err == said
+
+
+def test_a_piped_sweep_that_waits_says_so(tmp_path, call, monkeypatch):
+    monkeypatch.setattr("pondero.cli.sweep.run_loop._REPORTED", 0.01)
+    rows = [{"input": f"What is {n} * 23?", "target": str(n * 23)} for n in range(120)]
+    (tmp_path / "data.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    words = ("sweep", "run", str(tmp_path / "data.jsonl"), "-m", "claude-opus-5", "--judge")
+    _, _, err = call(*words, "numeric", "--offline", "--levels", "low,high", "--yes")
+    assert re.search(r"^\d+ of \d+ answers after \d+ s", err, re.MULTILINE), err
+
+
 def test_the_time_left_of_a_resumed_run_is_told_by_its_own_pace():
     (line,) = _lines([ArmProgress("m/low", wanted=40, settled=30, kept=28)], 10.0).splitlines()
     assert line.endswith("50 s at most")

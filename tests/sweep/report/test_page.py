@@ -84,7 +84,7 @@ def test_the_words_of_the_terminal_come_first_and_are_the_same(made):
 def test_every_section_has_what_the_run_has():
     told = sweep_of(120, levels="all")
     page = Page(render_report(told))
-    assert "minimal and low send the same to anthropic:claude-opus-5: they are one arm" in page.text
+    assert "minimal and low send the same to anthropic:claude-opus-5: one arm." in page.text
     assert '"effort": "high"' in page.text
     for words in ("the seed 0", told.facts.data, "Reaching 20 is the proof", "once in 20", "log ratio",
                   "The first 20 questions", "5 points", "cheapest that is left", "No budget was set",
@@ -94,6 +94,17 @@ def test_every_section_has_what_the_run_has():
     prompts = page.text.partition("prompts, as they were sent")[2]
     for row in told.rows[:3]:
         assert row.question.words in prompts
+
+
+def test_levels_that_a_limit_of_tokens_makes_one_are_said_with_the_limit():
+    models = ("gemini-2.5-flash",)
+    told = sweep_of(30, models=models, levels="off,low,high", max_tokens=2_000)
+    page = Page(render_report(told))
+    assert (
+        "low and high send the same to google:gemini-2.5-flash, because --max-tokens 2,000 leaves"
+        in page.text
+    )
+    assert "each level is sent in full." in page.text
 
 
 def test_what_was_adjusted_is_said_with_its_reason():

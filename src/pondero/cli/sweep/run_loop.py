@@ -11,8 +11,11 @@ from ..command import confirm
 from ..output.echo import echo, style_text
 from .decide import STOPPED
 
+_REPORTED = 10.0  # seconds between two lines where nothing can be drawn
+
 if TYPE_CHECKING:
     from ...sweep import Engine, GateProblem, Judge, Outline, Run, Runner, SweepResults
+    from .summary import ProgressLines
 
 
 def confirm_pilot(outline: "Outline", engine: "Engine") -> None:
@@ -225,6 +228,12 @@ def _print_problem(problem: "GateProblem") -> None:
 # -- interruption ----------------------------------------------------------------------------------
 
 
+async def _report(lines: "ProgressLines", driver: "Runner") -> None:
+    while True:
+        await asyncio.sleep(_REPORTED)
+        lines.report(driver.tallies)
+
+
 async def _interruptible(
     driver: "Runner",
     begun: "Run",
@@ -255,7 +264,11 @@ async def _interruptible(
     try:
         with progress_lines(shown=shown) as lines, suppress(asyncio.CancelledError):
             driver.progress = lines
-            await task
+            reports = asyncio.ensure_future(_report(lines, driver))
+            try:
+                await task
+            finally:
+                reports.cancel()
     finally:
         with suppress(NotImplementedError):
             loop.remove_signal_handler(signal.SIGINT)

@@ -89,10 +89,14 @@ def print_cost(outline: "Outline", *, err: bool) -> None:
 
 
 class ProgressLines:
-    """Draws a line for each arm while a run asks; without a terminal it only says things."""
+    """Draws a line for each arm while a run asks.
 
-    def __init__(self, live: "Live | None" = None) -> None:
+    Without a terminal it prints one for all of them now and then, if ``reports``.
+    """
+
+    def __init__(self, live: "Live | None" = None, *, reports: bool = False) -> None:
         self._live = live
+        self._reports = reports
         self._began, self._drawn = monotonic(), 0.0
 
     def __call__(self, tallies: "Sequence[ArmProgress]") -> None:
@@ -104,6 +108,11 @@ class ProgressLines:
             self._drawn = now
             width = self._live.console.width
             self._live.update(Text(_lines(tallies, now - self._began, width)), refresh=True)
+
+    def report(self, tallies: "Sequence[ArmProgress]") -> None:
+        """Print one line for all arms, unless there is a line for each."""
+        if self._reports:
+            echo(_sum_up(tallies, monotonic() - self._began), err=True)
 
     def say(self, text: str) -> None:
         """Print a line above the others."""
@@ -117,7 +126,7 @@ class ProgressLines:
 def progress_lines(*, shown: bool) -> "Iterator[ProgressLines]":
     """Give a function that draws a line for each arm; nothing else is printed meanwhile."""
     if not shown or not sys.stderr.isatty():
-        yield ProgressLines()
+        yield ProgressLines(reports=shown)
         return
     from rich.live import Live
 
@@ -158,6 +167,15 @@ def _line(tally: "ArmProgress", columns: int, seconds: float, *, thinking: bool)
     thought = f"{tally.thinking:,} thinking" if thinking else ""
     counts = f"{bar} {done:,}/{tally.wanted:,}"
     return "  ".join(filter(None, (counts, thought, f"${tally.cost:,.4f}", time_left, failed)))
+
+
+def _sum_up(tallies: "Sequence[ArmProgress]", seconds: float) -> str:
+    wanted = sum(tally.wanted for tally in tallies)
+    settled = sum(tally.settled for tally in tallies)
+    failed = sum(tally.failed for tally in tallies)
+    words = [f"{settled:,} of {wanted:,} answers after {duration(seconds)}"]
+    words += [f"{failed:,} failed"] if failed else []
+    return ", ".join([*words, f"${sum(tally.cost for tally in tallies):,.4f}"])
 
 
 def duration(seconds: float) -> str:

@@ -2,7 +2,7 @@
 
 import time
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 from hashlib import sha256
 from importlib import metadata
@@ -10,6 +10,7 @@ from importlib.resources import files
 
 import msgspec
 
+from ..arms import describe_levels
 from ..points import describe_points
 from ..questions import Question
 from ..results.number_format import format_cost, format_share_points, letter_of, percent
@@ -316,17 +317,12 @@ def _repeats(arm: ArmResult) -> Html:
 
 
 def _requests(results: SweepResults) -> Iterator[Html]:
-    merged = [arm for arm in results.facts.arms if len(arm.levels) > 1]
-    if merged:
-        words = (
-            element(
-                "li", f"{_join_words(arm.levels)} send the same to {arm.model}: they are one arm."
-            )
-            for arm in merged
-        )
-        yield element("ul", *words, class_="plain")
-    yield element("div", *(_fields(results, n) for n in range(len(results.arms))), class_="fields")
     spec = results.facts.spec
+    said = [describe_levels(arm, spec.max_tokens) for arm in results.facts.arms]
+    if any(said):
+        lines = [element("li", f"{each}.") for each in said if each]
+        yield element("ul", *lines, class_="plain")
+    yield element("div", *(_fields(results, n) for n in range(len(results.arms))), class_="fields")
     limit = "" if spec.max_tokens is None else f"At most {spec.max_tokens:,} tokens an answer. "
     system = "There was no system prompt." if spec.system is None else "The system prompt:"
     yield element("p", limit + system)
@@ -354,8 +350,3 @@ def _fields(results: SweepResults, number: int) -> Html:
 def _example(question: Question) -> Html:
     name = element("p", element("code", cut(question.id, 80)))
     return join_markup((name, element("pre", cut(question.words, _WORDS))))
-
-
-def _join_words(words: Sequence[str]) -> str:
-    *most, last = words
-    return f"{', '.join(most)} and {last}" if most else last
