@@ -140,3 +140,27 @@ def test_invoke_model_is_told_to_use_converse(operation):
     answer = anyio.run(came, app, HttpRequest("POST", url, AMAZON, b"{}"))
     assert (answer.status, answer.headers["x-amzn-errortype"]) == (404, "UnknownOperationException")
     assert "Converse" in json.decode(answer.body)["message"]
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("/v1/messages/count_tokens", lambda answer: answer["type"] == "error"),
+        (
+            "/v1beta/models/gemini-3-pro-preview:countTokens",
+            lambda answer: answer["error"]["status"],
+        ),
+        ("/v1/models", lambda answer: answer["error"]["type"]),
+    ],
+)
+def test_a_failure_of_the_gateway_itself_is_told_in_the_words_of_the_clients_api(
+    path, found, monkeypatch
+):
+    async def fail(*_, **__):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("pondero.gateway.server.app.count_prompt", fail)
+    app = App(GatewayContext(GatewayConfig(), Emulator()))
+    answer = anyio.run(came, app, HttpRequest("POST", f"http://gate{path}", {}, b"{}"))
+    assert answer.status == 500
+    assert found(json.decode(answer.body))

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ...asgi import Message, Receive, Send
 from ...canon import HttpRequest, HttpResponse
-from ...dialects import COMMON, NAMES, find_socket, get_dialect
+from ...dialects import NAMES, find_socket, get_dialect
 from ..admin.alert_watch import AlertWatch
 from ..admin.api import Admin
 from ..admin.api import write_error as write_admin_error
@@ -215,7 +215,7 @@ class App:
         except Exception:
             LOG.exception("request %s to %s failed", arrival.id, path[:_LOGGED])
             if not writer.begun:
-                service = get_dialect(find_dialect(path) or COMMON).service()
+                service = get_dialect(find_dialect(path) or guess_dialect(head)).service()
                 response = write_error(RuntimeError(), "", service, id=arrival.id)
                 await self._answer_unread(arrival, response)
 
