@@ -202,7 +202,8 @@ class _Weaver:
             return
         if message.role == "system":
             self.system_turns.append(number)
-        if not self._owed and self._unpaired is None and _is_words(message, self._takes):
+        is_whole = self._unpaired is None or message.role != "assistant"
+        if not self._owed and is_whole and _is_words(message, self._takes):
             turns.add(message, number)
             return
         owed, self._owed = self._owed, []

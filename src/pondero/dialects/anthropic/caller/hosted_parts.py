@@ -39,7 +39,8 @@ def find_unpaired(parts: Sequence[Part]) -> Mapping[int, str]:
 
     Along with a client's call the result can follow later (recordings).
     """
-    if any(isinstance(part, ToolCall) for part in parts):
+    kinds = set(map(type, parts))
+    if UnknownPart not in kinds or ToolCall in kinds:
         return {}
     blocks = {n: p.raw for n, p in enumerate(parts) if isinstance(p, UnknownPart)}
     own = {n: raw for n, raw in blocks.items() if isinstance(raw, Mapping)}
