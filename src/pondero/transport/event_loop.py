@@ -20,11 +20,11 @@ def in_trio() -> bool:
 
 def current_loop() -> Any:
     """Return what identifies the running event loop; raises UsageError if none is running."""
-    if in_trio():
-        import trio  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415 - loaded already
-
+    modules = sys.modules  # an import costs more than all else here
+    trio: Any = modules.get("trio")
+    if trio is not None and trio.lowlevel.in_trio_task():
         return trio.lowlevel.current_trio_token()
-    asyncio: Any = sys.modules.get("asyncio")  # an import costs more than all else here
+    asyncio: Any = modules.get("asyncio")
     try:
         return asyncio.get_running_loop()
     except (AttributeError, RuntimeError):  # without asyncio, none is running either
