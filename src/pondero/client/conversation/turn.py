@@ -5,6 +5,7 @@ turn only when it has ended without an error.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Sequence
+from functools import reduce
 from typing import Generic, Self, TypeVar
 
 from msgspec.structs import replace
@@ -26,6 +27,7 @@ from ...errors import UsageError
 from ...exchange import Shows
 from ...handoff import answer_interrupted
 from ...thinking import Adjustment
+from ..prompts.output import add_spent
 from ..thinking_text import TextReaders
 from ..tools.tools import Tools
 
@@ -69,15 +71,15 @@ class _Turn(Generic[E, V]):
 
     @property
     def replies(self) -> tuple[Reply[V], ...]:
-        """Return the replies of the ended exchanges."""
+        """Return the replies of the ended exchanges, each with its own usage and cost."""
         return tuple(self._replies)
 
     @property
     def reply(self) -> Reply[V]:
-        """Return the last reply, after the turn's end."""
+        """Return the last reply, after the turn's end; its usage and cost are the whole turn's."""
         if not self.ended:
             raise UsageError("the turn has not ended; read its events to the end first")
-        return self._replies[-1]
+        return reduce(lambda earlier, reply: add_spent(reply, earlier), self._replies)
 
     @property
     def partial(self) -> Json:
