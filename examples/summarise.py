@@ -25,6 +25,8 @@ def summarise(client: pondero.Client, model: str, text: str) -> pondero.Reply:
             match event:
                 case pondero.ThinkingDelta():
                     print(event.text, end="", file=sys.stderr, flush=True)
+                case pondero.PartEnd(part=pondero.Thinking()):
+                    print("\n", file=sys.stderr)
                 case pondero.TextDelta():
                     print(event.text, end="", flush=True)
                 case _:

@@ -141,13 +141,18 @@ def describe_usage_error(error: click.ClickException) -> str:
 def _explain(error: click.ClickException) -> str:
     """Return the message; for a wrong name with the nearest guess first: click sorts by letter."""
     said = error.message.removesuffix(".")
-    if isinstance(error, click.NoSuchOption) and (advice := _name_ours(error)):
+    advice = _name_ours(error) if isinstance(error, click.NoSuchOption) else None
+    possibilities = getattr(error, "possibilities", None) or ()
+    if advice is not None and "--levels" not in possibilities:
         return f"{said}; {advice}"
-    if not isinstance(error, click.NoSuchOption | click.NoSuchCommand) or not error.possibilities:
+    if not isinstance(error, click.NoSuchOption | click.NoSuchCommand) or not possibilities:
         return error.format_message()
-    *others, last = map(repr, error.possibilities)
+    *others, last = map(repr, possibilities)
     guesses = f"{', '.join(others)} or {last}" if others else last
-    return f"{said} (did you mean {guesses}?)"
+    return f"{said} (did you mean {guesses}?{' Or ' + advice if advice else ''})"
+
+
+_LEVEL = ("thinking", "level")
 
 
 def _name_ours(error: click.NoSuchOption) -> str | None:
@@ -155,8 +160,9 @@ def _name_ours(error: click.NoSuchOption) -> str | None:
     from ..client import find_ours
 
     word = error.option_name.lstrip("-").replace("-", "_")
-    ours = "thinking" if word == "thinking" else find_ours(word)
+    ours = "thinking" if word in _LEVEL else find_ours(word)
     begun = any(each.startswith(error.option_name) for each in error.possibilities or ())
+    begun = begun and word not in _LEVEL  # --levels compares several
     if ours is None or begun or error.ctx is None:
         return None
     params = error.ctx.command.params

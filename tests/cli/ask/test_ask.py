@@ -51,8 +51,8 @@ def test_thinking_goes_to_stderr_where_it_is_asked_for(ask):
 @pytest.mark.parametrize(
     ("model", "why"),
     [
-        ("claude-opus-5", "no level was asked for; try claude-opus-5/max"),
-        ("gemini-2.5-pro", "no level was asked for; try gemini-2.5-pro/high"),
+        ("claude-opus-5", "no level was asked for; try claude-opus-5/medium"),
+        ("gemini-2.5-pro", "no level was asked for; try gemini-2.5-pro/medium"),
         ("gpt-4o", "openai:gpt-4o does not think"),
         ("claude-opus-5/off", "none came"),
     ],

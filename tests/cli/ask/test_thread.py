@@ -591,3 +591,28 @@ def test_a_picture_that_an_engine_cannot_read_can_be_left_out(ask, kept, data_di
     assert "image_url" not in sent
     ((_, messages),) = kept()
     assert messages[0].message == picture  # the thread keeps it
+
+
+@pytest.mark.parametrize("before", [(), ("claude-opus-5",), ("--thinking", "claude-opus-5")])
+@pytest.mark.parametrize("level", ["off", "low", "max"])
+def test_a_level_before_the_question_is_an_error_that_says_where_it_goes(before, level, call):
+    code, out, err = call("ask", "--offline", *before, level, "What is 17 * 23?")
+    assert (code, out) == (2, "")
+    model = "claude-opus-5" if before else "MODEL"
+    assert f"{level!r} is a level; write it after a slash: {model}/{level}" in err
+
+
+def test_a_question_may_begin_with_the_name_of_a_level(call):
+    for words in (("high", "tide", "in", "Bern?"), ("high tide in Bern?",)):
+        code, out, _ = call("ask", "--offline", "claude-opus-5", *words)
+        assert (code, "high tide in Bern?" in out) == (0, True)
+
+
+def test_a_word_that_is_no_model_before_a_quoted_question_is_told(call, monkeypatch):
+    monkeypatch.setenv("PONDERO_MODEL", "claude-opus-5")
+    assert (
+        "'foo' is no model here, so it is part"
+        in call("ask", "--offline", "foo", "How are you?")[2]
+    )
+    for words in (("Explain", "it"), ("claude-opus-5", "How are you?"), ("How are you?",)):
+        assert "is no model here" not in call("ask", "--offline", *words)[2]

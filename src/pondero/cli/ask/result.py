@@ -82,6 +82,8 @@ class AskResult(Struct, frozen=True, kw_only=True):
         """Return the known tokens by kind; those of a cache if it was used."""
         usage = self.usage
         counts = [(said, getattr(usage, name)) for said, name in _KINDS]
+        if usage.thinking is None and any(reply.thinking for reply in self.replies):
+            counts[-1] = ("thinking and answer", usage.output)  # the service counts them as one
         return [
             (kind, count)
             for kind, count in counts

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+import click
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -37,7 +38,9 @@ from ...store import (
     media_caption,
     price_usage,
 )
+from ...thinking import LEVELS
 from ..command import warn
+from ..output.echo import say
 from ..output.thread_tables import open_threads
 from ..start import choose_by_key, default_model, resolve_start, resolve_usual
 
@@ -144,6 +147,9 @@ def start_thread(
         _check_for_misspelt_model(words)
     if model is None and (_seems_model(words) or _begins_with_level(words)):
         model, rest = words[0], words[1:]
+    _check_for_level(rest, model or "MODEL")
+    if named is None and rest == words:
+        _say_if_odd(words)
     if model is None:
         chosen = choose_by_key(offline=offline)
         start = resolve_usual(chosen, template=template, settings=settings)
@@ -161,9 +167,28 @@ def _seems_model(words: tuple[str, ...]) -> bool:
 
 def _begins_with_misspelt(words: tuple[str, ...]) -> bool:
     """Return whether a misspelt short name comes before what may be the whole question."""
-    first, *others = words or ("",)
-    may_be_apart = len(others) == 1 or any(" " in each for each in others)
-    return may_be_apart and load_catalog().is_misspelt_short(first)
+    return _is_apart(words) and load_catalog().is_misspelt_short(words[0])
+
+
+def _is_apart(words: tuple[str, ...]) -> bool:
+    """Return whether what follows the first word may be the whole question."""
+    return len(words) == _QUOTED or any(" " in each for each in words[1:])
+
+
+def _check_for_level(words: tuple[str, ...], model: str) -> None:
+    """Raise UsageError for a level before the question: it would become a part of that."""
+    if words and words[0] in LEVELS and _is_apart(words):
+        level = words[0]
+        quoted = f'if it is part of the question, quote all of it: "{" ".join(words)}"'
+        raise click.UsageError(
+            f"{level!r} is a level; write it after a slash: {model}/{level}; {quoted}"
+        )
+
+
+def _say_if_odd(words: tuple[str, ...]) -> None:
+    """Say that a word before a question in quotes is no model: it may have been meant as one."""
+    if len(words) == _QUOTED and len(words[0].split()) == 1 and len(words[1].split()) > 1:
+        say(f"{words[0]!r} is no model here, so it is part of the question; -m MODEL names one")
 
 
 def _check_for_misspelt_model(words: tuple[str, ...]) -> None:

@@ -24,6 +24,7 @@ from ...store import SecretRedactor, is_new_notice, media_caption
 from ...thinking import DEPTH, describe_intent, describe_result
 from ..command import error_to_json, print_json
 from ..output.echo import Typing, echo, has_styles, say, style_text
+from ..start import USUAL_LEVEL
 from .options import AskOptions
 from .redaction import RedactingWriter
 from .result import VERSION, AskResult
@@ -333,7 +334,8 @@ def _explain_no_thinking(start: AskStart, reply: Reply) -> str:
     if facts.shown == "never":
         return f"{entry.id} never shows its thinking"
     if start.thinking is None and facts.levels:
-        return f"no level was asked for; try {start.model}/{facts.levels[-1]}"
+        usual = USUAL_LEVEL if USUAL_LEVEL in facts.levels else facts.levels[-1]
+        return f"no level was asked for; try {start.model}/{usual}"
     if reply.usage.thinking:
         return f"{reply.usage.thinking:,} tokens of thinking came without their text"
     return "none came"

@@ -27,10 +27,12 @@ if TYPE_CHECKING:
 class Observers(Struct, frozen=True):
     """The observers of each request; ``ledger`` and ``webhook`` are None if they are off.
 
-    ``told``: all but the ledger, which takes several receipts at once.
+    ``told``: all of them; ``beside_ledger``: all but the ledger, which can take several receipts
+    at once.
     """
 
     told: tuple[Observer, ...] = ()
+    beside_ledger: tuple[Observer, ...] = ()
     ledger: Ledger | None = None
     metrics: "Metrics | None" = None
     webhook: Webhook | None = None
@@ -77,4 +79,6 @@ def open_observers(server: ServerConfig, alerts: AlertsConfig | None = None) -> 
             secret = read_webhook_secret(alerts.secret) if alerts.secret is not None else None
             webhook = Webhook(read_webhook(alerts.webhook), secret=secret)
             open_.callback(webhook.close)
-        yield Observers(tuple(told), ledger, metrics, webhook)
+        # After the metrics: killed in between, they count a request twice rather than never.
+        every = told if ledger is None else [told[0], ledger.note, *told[1:]]
+        yield Observers(tuple(every), tuple(told), ledger, metrics, webhook)

@@ -119,7 +119,7 @@ def _serve_process(
 ) -> None:
     """Serve in this process; ``reports``: it logs a reload, which a parent otherwise does."""
     with open_observers(config.server, config.alerts) as seen:
-        told = (*observers, *seen.told)
+        told = (*observers, *seen.beside_ledger)
         ledger = seen.ledger.database if seen.ledger is not None else None
         shared, network = (
             make_shared_state(
