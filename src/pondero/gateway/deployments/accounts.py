@@ -38,8 +38,8 @@ class Pauses(Protocol):
         """Pause an account."""
         ...
 
-    def states(self) -> dict[str, str]:
-        """Return the state of every name with recent failures."""
+    def is_resting(self, name: str) -> bool:
+        """Return whether a breaker lets no request pass now; asks for no probe."""
         ...
 
     def find_pause(self, name: str) -> float:
@@ -172,9 +172,8 @@ class Accounts:
 
     def _find_wait(self, entry: ModelEntry, load: AccountLoad) -> float:
         wait = max(load.find_wait(), load.find_rest(), self.find_pause(entry))
-        states = self._pauses.states()
-        is_open = bool(states) and states.get(name_breaker(entry)) == "open"
-        return max(wait, REST) if is_open else wait
+        # One whose rest is over may be asked: the first request that is placed there probes it.
+        return max(wait, REST) if self._pauses.is_resting(name_breaker(entry)) else wait
 
     def find_pause(self, entry: ModelEntry) -> float:
         """Return the seconds for which an account is paused."""
