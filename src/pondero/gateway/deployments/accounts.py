@@ -48,11 +48,17 @@ class Pauses(Protocol):
 
 
 class ModelTurn(Struct, frozen=True):
-    """A model to ask. ``patience``: seconds to wait for room; ``is_last``: of its deployments."""
+    """A model to ask. ``patience``: seconds to wait for room; ``is_last``: of its deployments.
+
+    ``is_home``: it has the conversation, so it is asked once more after a 429 with a short delay.
+    ``is_new``: the conversation was placed there just now, and is to stay.
+    """
 
     entry: ModelEntry
     patience: float = LAST_PATIENCE
     is_last: bool = True
+    is_home: bool = False
+    is_new: bool = False
 
     @property
     def breaker(self) -> str:
@@ -124,10 +130,10 @@ class Accounts:
             home = conversation.find_home(group[0]) if conversation is not None else None
             candidates = [self._describe(entry, counter) for entry in group]
             order = order_deployments(candidates, balance, home, chance=self._chance)
-            turns += self._take_turns(order, home)
+            turns += self._take_turns(order, home, is_kept=balance == "sticky")
         return turns
 
-    def _take_turns(self, order: Order, home: str | None) -> list[ModelTurn]:
+    def _take_turns(self, order: Order, home: str | None, *, is_kept: bool) -> list[ModelTurn]:
         """Return the turns of an order, and count a conversation that is new there."""
         candidates = order.candidates
         if order.placed:
@@ -138,9 +144,16 @@ class Accounts:
                 each.entry,
                 HOME_PATIENCE if each.entry.deployment == home else 0.0,
                 is_last=at == last,
+                is_home=each.entry.deployment == home,
+                is_new=is_kept and order.placed and at == 0,
             )
             for at, each in enumerate(candidates)
         ]
+
+    def forget_placed(self, turn: ModelTurn) -> None:
+        """Count a conversation no more where it was placed: it is at home elsewhere."""
+        load = self.load(turn.entry.deployment)
+        load.placed = max(0.0, load.placed - 1)
 
     def _note_placed(self, candidates: Sequence[PlacementOption]) -> None:
         first = candidates[0]
@@ -188,9 +201,19 @@ class Accounts:
         if isinstance(error, _DEAD):
             await self._pauses.pause(entry.deployment, _limit_pause(error.retry_after or REST))
         elif isinstance(error, RateLimited) or (error.status == 429 and error.retry_after):
-            await self._pauses.pause(
-                entry.deployment, _limit_pause(error.retry_after or _SHORTEST_PAUSE)
-            )
+            await self._pauses.pause(entry.deployment, _limit_pause(_find_delay(error)))
+
+
+def find_return(turn: ModelTurn, error: PonderoError) -> list[ModelTurn]:
+    """Return the home of a conversation once more after a 429 whose delay it can wait for.
+
+    The account is paused for that delay, so its transport waits. A move costs cache and signatures.
+    """
+    if not turn.is_home or turn.is_last or not isinstance(error, RateLimited):
+        return []  # the last deployment has retries of its own
+    if isinstance(error, AccountFull) or _find_delay(error) > turn.patience:
+        return []
+    return [replace(turn, is_home=False)]
 
 
 def find_soonest(full: Sequence[tuple[ModelTurn, AccountFull]]) -> list[ModelTurn]:
@@ -199,6 +222,10 @@ def find_soonest(full: Sequence[tuple[ModelTurn, AccountFull]]) -> list[ModelTur
     if turn.patience >= LAST_PATIENCE or (error.retry_after or 0.0) > LAST_PATIENCE:
         return []
     return [replace(turn, patience=LAST_PATIENCE, is_last=True)]
+
+
+def _find_delay(error: ServiceError) -> float:
+    return error.retry_after or _SHORTEST_PAUSE
 
 
 def _limit_pause(seconds: float) -> float:

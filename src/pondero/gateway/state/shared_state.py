@@ -10,7 +10,7 @@ from ...errors import BadConfig
 from ..config.model import REFERENCES, GatewayConfig, ServerConfig
 from ..config.secrets import read_reference
 from ..quotas.usage_counter import LocalUsageCounter, UsageCounter
-from .answer_cache import AnswerCache, LocalAnswerCache
+from .answer_cache import AnswerCache, ConversationCache, LocalAnswerCache
 from .breakers import Breakers
 from .claims import Claims, LocalClaims, RedisClaims
 from .conversation_memo import REMEMBERED_SHARE
@@ -82,7 +82,7 @@ class SharedState(Struct, frozen=True, kw_only=True):
     """
 
     state: UsageCounter
-    memory: AnswerCache
+    memory: ConversationCache
     breakers: BreakerStore
     keys: KeyStore
     owners: AnswerCache
