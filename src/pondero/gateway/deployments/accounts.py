@@ -16,13 +16,12 @@ from ..config.model import Balance, Deployment
 from ..quotas.quota import Quota
 from ..quotas.usage_counter import UsageCounter
 from ..state.breakers import REST
-from .account_load import MANY, AccountLoad
+from .account_load import LONGEST_WAIT, MANY, AccountLoad
 from .conversation import Conversation
 from .placement import HOME_PATIENCE, Order, PlacementOption, order_deployments
 
 LAST_PATIENCE = 5.0
 """Seconds that a request waits for room if no other deployment is left to ask."""
-_LONGEST_PAUSE = 3600.0  # seconds: a service that names a day may have room before
 _SHORTEST_PAUSE = 1.0  # second, after a 429 without a delay
 _DEAD = (AuthFailed, BillingFailed, QuotaSpent)  # of the account, whatever is asked
 
@@ -229,7 +228,7 @@ def _find_delay(error: ServiceError) -> float:
 
 
 def _limit_pause(seconds: float) -> float:
-    return min(max(seconds, 0.0), _LONGEST_PAUSE)
+    return min(max(seconds, 0.0), LONGEST_WAIT)
 
 
 def _list_quotas(deployment: Deployment) -> tuple[Quota, ...]:
