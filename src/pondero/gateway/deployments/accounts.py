@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from ...catalog import ModelEntry
 from ...errors import AuthFailed, BillingFailed, PonderoError, QuotaSpent, RateLimited, ServiceError
+from ...exchange import is_deployment_fault
 from ..config.model import Balance, Deployment
 from ..quotas.quota import Quota
 from ..quotas.usage_counter import UsageCounter
@@ -22,6 +23,7 @@ from .placement import HOME_PATIENCE, Order, PlacementOption, order_deployments
 
 LAST_PATIENCE = 5.0
 """Seconds that a request waits for room if no other deployment is left to ask."""
+_LONGEST_REST = 60.0  # seconds after a failure: one request a minute finds out whether it is over
 _SHORTEST_PAUSE = 1.0  # second, after a 429 without a delay
 _DEAD = (AuthFailed, BillingFailed, QuotaSpent)  # of the account, whatever is asked
 
@@ -37,8 +39,12 @@ class Pauses(Protocol):
         """Pause an account."""
         ...
 
-    def is_resting(self, name: str) -> bool:
-        """Return whether a breaker lets no request pass now; asks for no probe."""
+    async def open(self, name: str, seconds: float) -> None:
+        """Open a breaker now, for this time."""
+        ...
+
+    def find_rest(self, name: str) -> float:
+        """Return the seconds for which a breaker lets no request pass; asks for no probe."""
         ...
 
     def find_pause(self, name: str) -> float:
@@ -184,15 +190,20 @@ class Accounts:
 
     def _find_wait(self, entry: ModelEntry, load: AccountLoad) -> float:
         wait = max(load.find_wait(), load.find_rest(), self.find_pause(entry))
-        # One whose rest is over may be asked: the first request that is placed there probes it.
-        return max(wait, REST) if self._pauses.is_resting(name_breaker(entry)) else wait
+        # One whose rest is over may be asked: the first request that is placed there probes it. One
+        # that rests is no home that a conversation waits for, however soon the rest is over.
+        rest = self._pauses.find_rest(name_breaker(entry))
+        return max(wait, rest, REST) if rest > 0 else wait
 
     def find_pause(self, entry: ModelEntry) -> float:
         """Return the seconds for which an account is paused."""
         return self._pauses.find_pause(entry.deployment) if entry.deployment else 0.0
 
     async def note_failure(self, entry: ModelEntry, error: PonderoError) -> None:
-        """Pause an account whose service asks for it, or whose key or credit is rejected."""
+        """Pause an account whose service asks for it, or whose key or credit is rejected.
+
+        A service that fails and names a delay means the model: others of the account may work.
+        """
         if not entry.deployment or not isinstance(error, ServiceError):
             return
         if isinstance(error, AccountFull):
@@ -201,6 +212,9 @@ class Accounts:
             await self._pauses.pause(entry.deployment, _limit_pause(error.retry_after or REST))
         elif isinstance(error, RateLimited) or (error.status == 429 and error.retry_after):
             await self._pauses.pause(entry.deployment, _limit_pause(_find_delay(error)))
+        elif is_deployment_fault(error) and error.retry_after:
+            rest = min(error.retry_after, _LONGEST_REST)
+            await self._pauses.open(name_breaker(entry), rest)
 
 
 def find_return(turn: ModelTurn, error: PonderoError) -> list[ModelTurn]:

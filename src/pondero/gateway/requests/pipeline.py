@@ -156,7 +156,8 @@ async def _attempt_in_order(
         entry = turn.entry
         if has_others and await gateway.breakers.is_open(turn.breaker):
             resting = f"{turn.breaker} is resting after failures"
-            failed = failed or Overloaded(resting, status=503, retry_after=REST)
+            rest = gateway.breakers.find_rest(turn.breaker) or REST
+            failed = failed or Overloaded(resting, status=503, retry_after=rest)
         else:
             failed = await _attempt(gateway, found, turn, writer, record)
             if failed is None or writer.ended:

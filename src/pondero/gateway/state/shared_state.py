@@ -53,8 +53,16 @@ class BreakerStore(Protocol):
         """Return the seconds for which an account is paused, as this process last saw it."""
         ...
 
+    async def open(self, name: str, seconds: float) -> None:
+        """Pause a deployment now, for as long as its service asks."""
+        ...
+
     def is_resting(self, name: str) -> bool:
         """Return whether a deployment is paused, and no probe is due; asks for no probe."""
+        ...
+
+    def find_rest(self, name: str) -> float:
+        """Return the seconds for which a deployment is paused; asks for no probe."""
         ...
 
     def states(self) -> dict[str, str]:
