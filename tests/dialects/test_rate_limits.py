@@ -1,6 +1,7 @@
 """The rate-limit headers of each API, as recorded exchanges have them."""
 
 import pytest
+from msgspec.structs import replace
 
 from pondero.dialects import RateLimit, get_dialect
 
@@ -19,8 +20,15 @@ NOW = 1_748_988_800.0  # 2025-06-03T22:13:20Z
                 "anthropic-ratelimit-input-tokens-limit": "200000",
                 "anthropic-ratelimit-input-tokens-remaining": "0",
                 "anthropic-ratelimit-input-tokens-reset": "2025-06-03T22:13:35Z",
+                "anthropic-ratelimit-output-tokens-limit": "80000",
+                "anthropic-ratelimit-output-tokens-remaining": "79000",
+                "anthropic-ratelimit-output-tokens-reset": "2025-06-03T22:13:20Z",
             },
-            [RateLimit("requests", 3999, 4000, 1.0), RateLimit("tokens", 0, 200_000, 15.0)],
+            [
+                RateLimit("requests", 3999, 4000, 1.0),
+                RateLimit("tokens", 0, 200_000, 15.0),
+                RateLimit("output_tokens", 79_000, 80_000, 0.0),
+            ],
         ),
         (
             "openai_responses",
@@ -53,6 +61,11 @@ NOW = 1_748_988_800.0  # 2025-06-03T22:13:20Z
             {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1748988830000"},
             [RateLimit("requests", 0, None, 30.0)],
         ),
+        (
+            "openai_chat",  # seconds since 1970
+            {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1748988830"},
+            [RateLimit("requests", 0, None, 30.0)],
+        ),
         ("openai_chat", {"x-ratelimit-remaining-requests": "many"}, []),
         (
             "openai_chat",
@@ -63,4 +76,8 @@ NOW = 1_748_988_800.0  # 2025-06-03T22:13:20Z
     ],
 )
 def test_the_limits_that_a_service_reports_are_read(dialect, headers, found):
-    assert get_dialect(dialect).caller().rate_limits.read(headers, NOW) == found
+    limits = get_dialect(dialect).caller().rate_limits.read(headers, NOW)
+    assert [replace(each, name="") for each in limits] == found
+    names = [each.name for each in limits]
+    assert len({*names}) == len(names)
+    assert {*names} <= headers.keys()

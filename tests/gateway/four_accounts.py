@@ -56,6 +56,7 @@ class Account:
         self.says = says
         self.is_dead = False
         self.status: int | None = None
+        self.next_rejections: list[tuple[int, dict[str, str]]] = []  # status and headers
         self.bodies: list[bytes] = []
         self.times: deque[float] = deque()
         self.rejected = 0
@@ -118,6 +119,8 @@ class FourAccounts:
             raise Unreachable("connection refused")
         if account.status is not None:
             return _Rejection(account.status, {})
+        if account.next_rejections:
+            return _Rejection(*account.next_rejections.pop(0))
         if not account.take(self.clock()):
             wait = account.times[0] + 60 - self.clock()
             return _Rejection(429, {"retry-after": f"{wait:.3f}", **account.headers(self.clock())})

@@ -8,9 +8,11 @@ from typing import Literal
 
 from msgspec import Struct
 
-LimitUnit = Literal["requests", "tokens"]
+LimitUnit = Literal["requests", "tokens", "output_tokens"]
+"""What a limit counts; how many output tokens a request takes is known when it ends."""
 
-_MOMENTS = 1e11  # from here on, a number is a moment in milliseconds since 1970
+_MOMENTS = 1e9  # from here on, a number is a moment in seconds since 1970: no wait takes 30 years
+_MILLISECONDS = 1e11  # and from here on in milliseconds
 _STEP = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)?")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, None: 1.0}
 
@@ -19,12 +21,14 @@ class RateLimit(Struct, frozen=True):
     """What is left of one of an account's limits.
 
     ``most``: None if the service does not say; ``wait``: seconds until ``left`` is reset.
+    ``name`` is that of the header with ``left``, and tells it from others of the same unit.
     """
 
     unit: LimitUnit
     left: int
     most: int | None
     wait: float
+    name: str = ""
 
 
 class LimitNames(Struct, frozen=True):
@@ -40,8 +44,8 @@ class LimitNames(Struct, frozen=True):
 class RateLimitHeaders(Struct, frozen=True):
     """The limits that an API reports with every answer.
 
-    A reset is a moment (RFC 3339, or milliseconds since 1970), a duration such as ``6m0s``, or a
-    number of seconds.
+    A reset is a moment (RFC 3339, or seconds or milliseconds since 1970), a duration such as
+    ``6m0s``, or a number of seconds.
     """
 
     limits: tuple[LimitNames, ...] = ()
@@ -54,9 +58,8 @@ class RateLimitHeaders(Struct, frozen=True):
             if left is not None:
                 wait = _read_wait(headers.get(names.reset, "").strip(), now)
                 most = _read_count(headers.get(names.most))
-                found.append(
-                    RateLimit(names.unit, left, most, names.period if wait is None else wait)
-                )
+                wait = names.period if wait is None else wait
+                found.append(RateLimit(names.unit, left, most, wait, names.left))
         return found
 
 
@@ -71,7 +74,9 @@ def _read_wait(text: str, now: float) -> float | None:
     steps = [*_STEP.finditer(text)]
     if steps and "".join(step[0] for step in steps) == text:
         seconds = sum(float(step[1]) * _SECONDS[step[2]] for step in steps)
-        return seconds if seconds < _MOMENTS else max(0.0, seconds / 1000 - now)
+        if seconds < _MOMENTS:
+            return seconds
+        return max(0.0, (seconds if seconds < _MILLISECONDS else seconds / 1000) - now)
     with suppress(ValueError, OverflowError):
         moment = datetime.fromisoformat(text)
         moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)

@@ -280,7 +280,18 @@ def test_failures_at_one_replica_rest_a_deployment_at_all(redis):
 
 steps = st.lists(
     st.sampled_from(
-        ["record_failure", "record_success", "cancel_probe", "is_open", 1.0, 8.0, REST, -9.0]
+        [
+            "record_failure",
+            "record_success",
+            "cancel_probe",
+            "is_open",
+            "open for 3",
+            "open for 40",
+            1.0,
+            8.0,
+            REST,
+            -9.0,
+        ]
     )
 )
 
@@ -292,6 +303,8 @@ async def _played(breakers: BreakerStore, clock: Clock, moves: Sequence[str | fl
             clock.now += move
         elif move == "is_open":
             said.append(await breakers.is_open("a"))
+        elif move.startswith("open for"):
+            await breakers.open("a", float(move.removeprefix("open for")))
         else:
             await getattr(breakers, move)("a")
     return said

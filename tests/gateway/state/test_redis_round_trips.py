@@ -178,6 +178,23 @@ def test_the_limit_of_a_deployment_takes_one_more_round_trip(redis):
     _run(redis.port, work)
 
 
+def test_the_first_request_of_a_session_takes_one_more_round_trip(redis):
+    def body(question: str, session: str) -> dict[str, Any]:
+        said = {"device_id": "d", "account_uuid": "", "session_id": session}
+        return _messages("spread", [question], metadata={"user_id": json.dumps(said)})
+
+    async def work(proxy: RedisProxy) -> None:
+        gateway = Gateway(proxy)
+        await gateway.warm_up("/v1/messages", body("warm", "0" * 36), "bound")
+        new, _ = await gateway.trips("/v1/messages", body("first", "1" * 36), "bound")
+        known, after = await gateway.trips("/v1/messages", body("second", "1" * 36), "bound")
+        assert len(new) == len(known) + 1
+        assert len(after) == 1
+        await gateway.shared.aclose()
+
+    _run(redis.port, work)
+
+
 async def _talk(
     gateways: list[Gateway], model: str, turns: int
 ) -> list[tuple[list[Any], list[Any]]]:

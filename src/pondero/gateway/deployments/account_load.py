@@ -8,51 +8,111 @@ from ...dialects import LimitUnit, RateLimit
 
 NEARLY_FULL = 0.75
 """The share of a limit from which on new conversations go elsewhere, if they can."""
+LONGEST_WAIT = 3600.0
+"""Seconds that an account is left alone at most: one that names a day may have room before."""
 _MARGIN = 0.01  # seconds: services round the time until a reset
+_JUST_SENT = 1.0  # seconds in which a request may not have reached its service
+_LOOK = 1.0  # seconds until more may be sent, if nothing is known of the limit after a reset
 MANY = 1024.0
 """Placed conversations after which earlier ones count half."""
 
 
+class _SentRequest(Struct, frozen=True):
+    """A request without an answer yet."""
+
+    tokens: int
+    at: float
+
+
 class _SeenLimit(Struct):
-    """A limit as the last answer reported it, less what was sent since."""
+    """A limit as an answer reported it, less what was sent since; ``number``: of its request.
+
+    ``renewed`` is left after ``until``, as far as is known, for the next ``span`` seconds;
+    ``is_old``: that span has begun.
+    """
 
     unit: LimitUnit
     left: int
     most: int | None
     until: float
+    number: int
+    renewed: int
+    span: float
+    is_old: bool = False
+
+    def find_need(self, tokens: int) -> int:
+        """Return what must be left for a request to be sent."""
+        need = max(1, tokens) if self.unit == "tokens" else 1
+        return need if self.most is None else min(need, self.most)
+
+    def find_cost(self, tokens: int) -> int:
+        """Return how much a request takes, as far as is known when it is sent."""
+        return {"requests": 1, "tokens": tokens, "output_tokens": 0}[self.unit]
 
 
 class AccountLoad:
     """The load of one account; times are in seconds of ``clock``."""
 
-    __slots__ = ("_clock", "_full_until", "_limits", "in_flight", "placed")
+    __slots__ = ("_begun", "_clock", "_full_until", "_limits", "_sent", "in_flight", "placed")
 
     def __init__(self, clock: Callable[[], float], placed: float = 0.0) -> None:
         self._clock = clock
-        self._limits: dict[tuple[LimitUnit, int], _SeenLimit] = {}
+        self._limits: dict[str, _SeenLimit] = {}
+        self._sent: dict[int, _SentRequest] = {}
+        self._begun = 0
         self._full_until = 0.0
         self.in_flight: int = 0
         self.placed: float = placed
 
-    def begin(self, tokens: int) -> None:
-        """Count a request that is sent now, with at most this number of tokens."""
-        self.in_flight += 1
-        for seen in self._limits.values():
-            seen.left -= 1 if seen.unit == "requests" else tokens
+    def begin(self, tokens: int) -> int:
+        """Count a request that is sent now, with at most this number of tokens; return its number.
 
-    def end(self) -> None:
+        It takes from what is left at once: others that are about to be sent must not count on it.
+        """
+        self.in_flight += 1
+        self._begun += 1
+        self._sent[self._begun] = _SentRequest(tokens, self._clock())
+        for seen in self._limits.values():
+            seen.left -= seen.find_cost(tokens)
+        return self._begun
+
+    def end(self, number: int) -> None:
         """Count the end of a request; what it did not use may be free again."""
         self.in_flight -= 1
+        self._sent.pop(number, None)
         self._full_until = 0.0
 
-    def note_limits(self, limits: Iterable[RateLimit]) -> None:
-        """Take over what an answer says; requests on their way may not be in it yet."""
+    def cancel(self, number: int) -> None:
+        """Take back a request that was not sent."""
+        self.in_flight -= 1
+        if (sent := self._sent.pop(number, None)) is not None:
+            for seen in self._limits.values():
+                if seen.number < number:  # else an answer told its own number since
+                    seen.left += seen.find_cost(sent.tokens)
+
+    def note_limits(
+        self, number: int, limits: Iterable[RateLimit], *, is_served: bool = True
+    ) -> None:
+        """Take over what the answer to a request says; others on their way may not be in it yet.
+
+        ``is_served``: the request was not rejected, so a limit that is not reported is none.
+        """
         now = self._clock()
-        for number, each in enumerate(limits):
-            others = self.in_flight - 1 if each.unit == "requests" else 0
-            left = each.left - max(0, others)
-            until = now + each.wait + _MARGIN
-            self._limits[each.unit, number] = _SeenLimit(each.unit, left, each.most, until)
+        said: set[str] = set()
+        asked = self._sent.pop(number, None)
+        since = (now if asked is None else asked.at) - _JUST_SENT
+        others = [each for each in self._sent.values() if each.at >= since]
+        for each in limits:
+            said.add(each.name)
+            known = self._limits.get(each.name)
+            if known is not None and known.number > number and now < known.until:
+                continue  # a later request was answered before, and tells more
+            seen = _note_limit(each, known, number, now)
+            seen.left -= sum(seen.find_cost(other.tokens) for other in others)
+            self._limits[each.name] = seen
+        for name in [name for name, seen in self._limits.items() if seen.is_old]:
+            if is_served and name not in said:
+                del self._limits[name]  # the service reports it no more
 
     def note_full(self, seconds: float) -> None:
         """Remember that our own count has no room, for at most a second: others may end."""
@@ -64,22 +124,48 @@ class AccountLoad:
 
     def find_wait(self, tokens: int = 0) -> float:
         """Return the seconds until a request fits, as far as the service said; 0: now."""
-        now = self._clock()
-        waits = [0.0]
-        for seen in self._limits.values():
-            need = 1 if seen.unit == "requests" else max(1, tokens)
-            if seen.most is not None:
-                need = min(need, seen.most)
-            if seen.left < need:
-                waits.append(seen.until - now)
-        return max(waits)
+        if not self._limits:
+            return 0.0
+        now = self._renew()
+        return max(
+            (
+                seen.until - now
+                for seen in self._limits.values()
+                if seen.left < seen.find_need(tokens)
+            ),
+            default=0.0,
+        )
 
     def find_use(self) -> float:
         """Return the used share of the service's limits, from 0 to 1."""
-        now = self._clock()
-        shares = [
-            1 - seen.left / seen.most
-            for seen in self._limits.values()
-            if seen.most and seen.until > now
-        ]
+        if not self._limits:
+            return 0.0
+        self._renew()
+        shares = [1 - seen.left / seen.most for seen in self._limits.values() if seen.most]
         return max(shares, default=0.0)
+
+    def _renew(self) -> float:
+        """Begin the next span of limits whose reset has passed; return the time.
+
+        Their next answer tells what is left then. Until it comes, no more than a whole limit is
+        sent: without that, every request of a burst would go at once.
+        """
+        now = self._clock()
+        for seen in self._limits.values():
+            if now >= seen.until:
+                late = (each for each in self._sent.values() if each.at > now - _JUST_SENT)
+                seen.left = seen.renewed - sum(seen.find_cost(each.tokens) for each in late)
+                seen.until = now + seen.span
+                seen.is_old = True
+        return now
+
+
+def _note_limit(said: RateLimit, known: _SeenLimit | None, number: int, now: float) -> _SeenLimit:
+    wait = min(said.wait, LONGEST_WAIT) + _MARGIN
+    if said.most is not None and said.wait <= LONGEST_WAIT:
+        span = max(wait, known.span if known is not None and known.most == said.most else 0.0)
+        return _SeenLimit(said.unit, said.left, said.most, now + wait, number, said.most, span)
+    # Without a limit, or after a wait that was cut short, the largest rest that was seen is sent.
+    before = known.renewed if known is not None and said.most is None else 0
+    renewed = max(1, said.left, before)
+    return _SeenLimit(said.unit, said.left, said.most, now + wait, number, renewed, _LOOK)

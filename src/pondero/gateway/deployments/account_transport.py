@@ -58,20 +58,18 @@ class AccountTransport:
         self._quotas = gateway.accounts.quotas(entry.deployment)
         self._limits = get_dialect(entry.provider.dialect).caller().rate_limits
         self._reserved: str | None = None
-        self._is_sent = False
+        self._number: int | None = None  # of the latest request, while it is on its way
         self._most: int | None = None
 
     async def send(self, request: HttpRequest, timeouts: Timeouts) -> AsyncResponse:
         """Send a request when the account has room; raises AccountFull if that takes too long."""
         self.release()  # an earlier try
         tokens = len(request.body) // _BYTES
-        await self._reserve(tokens)
-        self._load.begin(tokens)
-        self._is_sent = True
+        number = await self._reserve(tokens)
         answer = await self._transport.send(request, timeouts)
         if self._limits.limits:
-            headers = answer.head.headers
-            self._load.note_limits(self._limits.read(headers, self._gateway.now()))
+            said = self._limits.read(answer.head.headers, self._gateway.now())
+            self._load.note_limits(number, said, is_served=answer.head.status == 200)
         return answer
 
     async def aclose(self) -> None:
@@ -79,19 +77,19 @@ class AccountTransport:
 
     def release(self) -> None:
         """Count what the latest request took, once."""
-        if self._is_sent:
-            self._is_sent = False
-            self._load.end()
+        if (number := self._number) is not None:
+            self._number = None
+            self._load.end(number)
         if (id := self._reserved) is not None:
             self._reserved = None
             taken = {"requests": 1, "tokens": _count_tokens(self._transport.call)}
             uses = [QuotaUse(each, taken[each.unit]) for each in self._quotas]
             self._gateway.state.settle(id, uses)
 
-    async def _reserve(self, tokens: int) -> None:
-        """Reserve the most that a request may take, once there is room for it."""
+    async def _reserve(self, tokens: int) -> int:
+        """Reserve the most that a request may take, once there is room; return its number."""
         left = self._patience
-        while (lack := await self._try_to_reserve(tokens)) is not None:
+        while isinstance(lack := await self._try_to_reserve(tokens), _Lack):
             wait = lack.seconds
             if lack.may_end_early:
                 wait = min(wait, _LOOK)
@@ -104,25 +102,33 @@ class AccountTransport:
                 raise AccountFull(message, status=429, retry_after=lack.seconds)
             left -= wait
             await self._gateway.sleep(wait)
+        self._number = lack
+        return lack
 
-    async def _try_to_reserve(self, tokens: int) -> "_Lack | None":
-        """Reserve if there is room; else return how long there is none.
+    async def _try_to_reserve(self, tokens: int) -> int | _Lack:
+        """Reserve if there is room, and return its number; else return how long there is none.
 
         The service's own headers come first: what it would reject is not even counted.
         """
         pause = self._gateway.accounts.find_pause(self._entry)
         if (wait := max(self._load.find_wait(tokens), pause)) > 0:
             return _Lack(wait)
+        number = self._load.begin(tokens)
         if not self._quotas:
-            return None
+            return number
         id = f"{self._routed.call.id}@{next(_numbers)}"
         amounts = {"requests": 1, "tokens": self._find_most()}
         # A request that may take more than the account has in all goes alone.
         uses = [QuotaUse(each, min(amounts[each.unit], each.most)) for each in self._quotas]
-        full = await self._gateway.state.reserve(id, uses)
+        try:
+            full = await self._gateway.state.reserve(id, uses)
+        except BaseException:
+            self._load.cancel(number)
+            raise
         if full is None:
             self._reserved = id
-            return None
+            return number
+        self._load.cancel(number)
         self._load.note_full(full.wait)
         return _Lack(full.wait, full.bound.unit == "tokens" and self._load.in_flight > 0)
 

@@ -12,17 +12,18 @@ from msgspec.structs import replace
 
 from ...catalog import ModelEntry
 from ...errors import AuthFailed, BillingFailed, PonderoError, QuotaSpent, RateLimited, ServiceError
+from ...exchange import is_deployment_fault
 from ..config.model import Balance, Deployment
 from ..quotas.quota import Quota
 from ..quotas.usage_counter import UsageCounter
 from ..state.breakers import REST
-from .account_load import MANY, AccountLoad
+from .account_load import LONGEST_WAIT, MANY, AccountLoad
 from .conversation import Conversation
 from .placement import HOME_PATIENCE, Order, PlacementOption, order_deployments
 
 LAST_PATIENCE = 5.0
 """Seconds that a request waits for room if no other deployment is left to ask."""
-_LONGEST_PAUSE = 3600.0  # seconds: a service that names a day may have room before
+_LONGEST_REST = 60.0  # seconds after a failure: one request a minute finds out whether it is over
 _SHORTEST_PAUSE = 1.0  # second, after a 429 without a delay
 _DEAD = (AuthFailed, BillingFailed, QuotaSpent)  # of the account, whatever is asked
 
@@ -38,8 +39,12 @@ class Pauses(Protocol):
         """Pause an account."""
         ...
 
-    def states(self) -> dict[str, str]:
-        """Return the state of every name with recent failures."""
+    async def open(self, name: str, seconds: float) -> None:
+        """Open a breaker now, for this time."""
+        ...
+
+    def find_rest(self, name: str) -> float:
+        """Return the seconds for which a breaker lets no request pass; asks for no probe."""
         ...
 
     def find_pause(self, name: str) -> float:
@@ -48,11 +53,17 @@ class Pauses(Protocol):
 
 
 class ModelTurn(Struct, frozen=True):
-    """A model to ask. ``patience``: seconds to wait for room; ``is_last``: of its deployments."""
+    """A model to ask. ``patience``: seconds to wait for room; ``is_last``: of its deployments.
+
+    ``is_home``: it has the conversation, so it is asked once more after a 429 with a short delay.
+    ``is_new``: the conversation was placed there just now, and is to stay.
+    """
 
     entry: ModelEntry
     patience: float = LAST_PATIENCE
     is_last: bool = True
+    is_home: bool = False
+    is_new: bool = False
 
     @property
     def breaker(self) -> str:
@@ -124,10 +135,10 @@ class Accounts:
             home = conversation.find_home(group[0]) if conversation is not None else None
             candidates = [self._describe(entry, counter) for entry in group]
             order = order_deployments(candidates, balance, home, chance=self._chance)
-            turns += self._take_turns(order, home)
+            turns += self._take_turns(order, home, is_kept=balance == "sticky")
         return turns
 
-    def _take_turns(self, order: Order, home: str | None) -> list[ModelTurn]:
+    def _take_turns(self, order: Order, home: str | None, *, is_kept: bool) -> list[ModelTurn]:
         """Return the turns of an order, and count a conversation that is new there."""
         candidates = order.candidates
         if order.placed:
@@ -138,9 +149,16 @@ class Accounts:
                 each.entry,
                 HOME_PATIENCE if each.entry.deployment == home else 0.0,
                 is_last=at == last,
+                is_home=each.entry.deployment == home,
+                is_new=is_kept and order.placed and at == 0,
             )
             for at, each in enumerate(candidates)
         ]
+
+    def forget_placed(self, turn: ModelTurn) -> None:
+        """Count a conversation no more where it was placed: it is at home elsewhere."""
+        load = self.load(turn.entry.deployment)
+        load.placed = max(0.0, load.placed - 1)
 
     def _note_placed(self, candidates: Sequence[PlacementOption]) -> None:
         first = candidates[0]
@@ -172,16 +190,20 @@ class Accounts:
 
     def _find_wait(self, entry: ModelEntry, load: AccountLoad) -> float:
         wait = max(load.find_wait(), load.find_rest(), self.find_pause(entry))
-        states = self._pauses.states()
-        is_open = bool(states) and states.get(name_breaker(entry)) == "open"
-        return max(wait, REST) if is_open else wait
+        # One whose rest is over may be asked: the first request that is placed there probes it. One
+        # that rests is no home that a conversation waits for, however soon the rest is over.
+        rest = self._pauses.find_rest(name_breaker(entry))
+        return max(wait, rest, REST) if rest > 0 else wait
 
     def find_pause(self, entry: ModelEntry) -> float:
         """Return the seconds for which an account is paused."""
         return self._pauses.find_pause(entry.deployment) if entry.deployment else 0.0
 
     async def note_failure(self, entry: ModelEntry, error: PonderoError) -> None:
-        """Pause an account whose service asks for it, or whose key or credit is rejected."""
+        """Pause an account whose service asks for it, or whose key or credit is rejected.
+
+        A service that fails and names a delay means the model: others of the account may work.
+        """
         if not entry.deployment or not isinstance(error, ServiceError):
             return
         if isinstance(error, AccountFull):
@@ -189,9 +211,22 @@ class Accounts:
         if isinstance(error, _DEAD):
             await self._pauses.pause(entry.deployment, _limit_pause(error.retry_after or REST))
         elif isinstance(error, RateLimited) or (error.status == 429 and error.retry_after):
-            await self._pauses.pause(
-                entry.deployment, _limit_pause(error.retry_after or _SHORTEST_PAUSE)
-            )
+            await self._pauses.pause(entry.deployment, _limit_pause(_find_delay(error)))
+        elif is_deployment_fault(error) and error.retry_after:
+            rest = min(error.retry_after, _LONGEST_REST)
+            await self._pauses.open(name_breaker(entry), rest)
+
+
+def find_return(turn: ModelTurn, error: PonderoError) -> list[ModelTurn]:
+    """Return the home of a conversation once more after a 429 whose delay it can wait for.
+
+    The account is paused for that delay, so its transport waits. A move costs cache and signatures.
+    """
+    if not turn.is_home or turn.is_last or not isinstance(error, RateLimited):
+        return []  # the last deployment has retries of its own
+    if isinstance(error, AccountFull) or _find_delay(error) > turn.patience:
+        return []
+    return [replace(turn, is_home=False)]
 
 
 def find_soonest(full: Sequence[tuple[ModelTurn, AccountFull]]) -> list[ModelTurn]:
@@ -202,8 +237,12 @@ def find_soonest(full: Sequence[tuple[ModelTurn, AccountFull]]) -> list[ModelTur
     return [replace(turn, patience=LAST_PATIENCE, is_last=True)]
 
 
+def _find_delay(error: ServiceError) -> float:
+    return error.retry_after or _SHORTEST_PAUSE
+
+
 def _limit_pause(seconds: float) -> float:
-    return min(max(seconds, 0.0), _LONGEST_PAUSE)
+    return min(max(seconds, 0.0), LONGEST_WAIT)
 
 
 def _list_quotas(deployment: Deployment) -> tuple[Quota, ...]:

@@ -9,6 +9,7 @@ from hashlib import blake2b
 
 import msgspec
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from ...canon import (
     Blob,
@@ -34,11 +35,13 @@ class Conversation(Struct, frozen=True):
     """A conversation: the keys of its homes by provider, and the homes that are known.
 
     ``is_stored``: its home has an answer that it names by id, so it stays there if it can.
+    ``is_session``: its client named it, so other requests of it may run at the same time.
     """
 
     keys: Mapping[str, str]
     homes: Mapping[str, str] = {}
     is_stored: bool = False
+    is_session: bool = False
 
     def find_home(self, entry: ModelEntry) -> str | None:
         """Return the deployment of this model's provider on which it is at home, if it has one."""
@@ -51,21 +54,30 @@ class Conversation(Struct, frozen=True):
         }
         if not homes or self.is_stored:
             return self
-        return Conversation(self.keys, {**self.homes, **homes})
+        return replace(self, homes={**self.homes, **homes})
 
     def with_home(self, entry: ModelEntry) -> "Conversation":
         """Return it at home on the deployment of this model, which has what it names by id."""
         if not entry.deployment:
             return self
         homes = {**self.homes, entry.provider.name: entry.deployment}
-        return Conversation(self.keys, homes, is_stored=True)
+        return replace(self, homes=homes, is_stored=True)
 
-    def with_last(self, messages: Sequence[Message]) -> "Conversation":
-        """Return it with the deployment that gave the last answer, if the state has no home."""
+    def with_last(
+        self, messages: Sequence[Message], entries: Sequence[ModelEntry]
+    ) -> "Conversation":
+        """Return it at home on the deployment that gave the last answer, if it is one of these.
+
+        It has the cache and the signatures of this history. The home in the state may be that of
+        another request of the session, such as a title's or a subagent's.
+        """
         last = next((each.origin for each in reversed(messages) if each.origin is not None), None)
-        if last is None or last.deployment is None or last.provider in self.homes:
+        if last is None or last.deployment is None or self.is_stored:
             return self
-        return Conversation(self.keys, {**self.homes, last.provider: last.deployment})
+        home = (last.provider, last.deployment)
+        if home not in {(each.provider.name, each.deployment) for each in entries}:
+            return self
+        return replace(self, homes={**self.homes, last.provider: last.deployment})
 
     def list_changes(self, entry: ModelEntry) -> dict[str, bytes]:
         """Return what the shared state must learn after this model answered."""
@@ -87,8 +99,10 @@ def find_conversation(
     providers = list_balanced(entries)
     if not providers:
         return None
-    mark = _find_mark(http, service) or _digest_beginning(request)
-    return Conversation({name: _make_key(name, mark, client=client) for name in providers})
+    session = _find_mark(http, service)
+    mark = session or _digest_beginning(request)
+    keys = {name: _make_key(name, mark, client=client) for name in providers}
+    return Conversation(keys, is_session=session is not None)
 
 
 def list_balanced(entries: Sequence[ModelEntry]) -> list[str]:

@@ -14,7 +14,8 @@ from ...errors import Overloaded, PonderoError, ServiceError
 from ...exchange import is_deployment_fault, is_fallback_error
 from ..answers.delivery import deliver, deliver_own
 from ..answers.response_writer import ResponseWriter
-from ..deployments.accounts import AccountFull, ModelTurn, find_soonest
+from ..deployments.accounts import AccountFull, ModelTurn, find_return, find_soonest
+from ..deployments.shared_home import find_shared_home
 from ..levels.level_window import finish_level_window
 from ..observability.request_record import RequestRecord
 from ..server.context import GatewayContext
@@ -142,9 +143,11 @@ async def _attempt_in_order(
     resolved = routed.resolved
     failed: PonderoError | None = None
     entry: ModelEntry | None = None
-    turns = gateway.order_models(
-        resolved.route, resolved.entries, routed.request.messages, routed.conversation
-    )
+    order = partial(gateway.order_models, resolved.route, resolved.entries, routed.request.messages)
+    turns = order(routed.conversation)
+    if routed.conversation is not None and turns[0].is_new:
+        home = await find_shared_home(gateway, routed.conversation, turns[0])
+        turns = turns if home is None else order(home)
     # Without another target a pause gains nothing: the client gets the service's own error.
     has_others = len(turns) > 1
     full: list[tuple[ModelTurn, AccountFull]] = []
@@ -153,7 +156,8 @@ async def _attempt_in_order(
         entry = turn.entry
         if has_others and await gateway.breakers.is_open(turn.breaker):
             resting = f"{turn.breaker} is resting after failures"
-            failed = failed or Overloaded(resting, status=503, retry_after=REST)
+            rest = gateway.breakers.find_rest(turn.breaker) or REST
+            failed = failed or Overloaded(resting, status=503, retry_after=rest)
         else:
             failed = await _attempt(gateway, found, turn, writer, record)
             if failed is None or writer.ended:
@@ -162,6 +166,7 @@ async def _attempt_in_order(
                 break
             if isinstance(failed, AccountFull):
                 full.append((turn, failed))
+            turns = find_return(turn, failed) + turns
         if not turns and full:  # others may have failed; this one only has to wait
             turns, full = find_soonest(full), []
     if failed is None:

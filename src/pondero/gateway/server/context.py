@@ -46,7 +46,7 @@ from ..observability.receipt import Observer, Receipt
 from ..observability.receipt_batch import ReceiptBatch
 from ..observability.refusal_watch import RefusalWatch
 from ..quotas.usage_counter import UsageCounter
-from ..state.answer_cache import AnswerCache
+from ..state.answer_cache import ConversationCache
 from ..state.background_runs import BackgroundRuns
 from ..state.conversation_memo import REMEMBERED_SHARE, ConversationMemo
 from ..state.envelope_secrets import LOCAL, EnvelopeSecrets
@@ -109,7 +109,7 @@ class GatewayContext:
         self.transport = transport
         self._addresses = AddressBook(lambda: self.config)
         self.state: UsageCounter = self.shared.state
-        self.memory: AnswerCache = self.shared.memory
+        self.memory: ConversationCache = self.shared.memory
         self.conversations: ConversationMemo = ConversationMemo(
             config.server.answer_cache_bytes // REMEMBERED_SHARE
         )
@@ -191,7 +191,7 @@ class GatewayContext:
         ordered = self.sort_models(entries, messages)
         if conversation is None:
             return list(map(ModelTurn, ordered))
-        conversation = conversation.with_last(messages)
+        conversation = conversation.with_last(messages, entries)
         balance = (route or _USUAL).balance
         return self.accounts.order(ordered, balance, conversation, counter=self.state)
 

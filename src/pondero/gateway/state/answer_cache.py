@@ -48,6 +48,14 @@ class AnswerCache(Protocol):
         ...
 
 
+class ConversationCache(AnswerCache, Protocol):
+    """A cache that also has the homes of conversations, of which each has one."""
+
+    async def claim(self, key: str, value: bytes) -> bytes:
+        """Store a value unless there is one; return the one that is there then."""
+        ...
+
+
 class LocalAnswerCache:
     """A cache in this process, of ``size`` bytes; entries unused for ``seconds`` expire."""
 
@@ -71,6 +79,13 @@ class LocalAnswerCache:
     async def put(self, items: Mapping[str, bytes]) -> None:
         """Store these values."""
         self.store(items)
+
+    async def claim(self, key: str, value: bytes) -> bytes:
+        """Store a value unless there is one; return the one that is there then."""
+        found = self.find_known([key]).get(key)
+        if found is None:
+            self.store({key: value})
+        return found or value
 
     def find_known(self, keys: Iterable[str]) -> dict[str, bytes]:
         """Return the values of these keys."""

@@ -18,14 +18,18 @@ PROBE = 60.0
 
 
 class Breaker:
-    """The state of one deployment; ``opened`` and ``probing`` say since when."""
+    """The state of one deployment; ``opened`` and ``probing`` say since when.
 
-    __slots__ = ("failures", "opened", "probing")
+    ``rest``: seconds of the pause; None for the usual ones.
+    """
+
+    __slots__ = ("failures", "opened", "probing", "rest")
 
     def __init__(self) -> None:
         self.failures: deque[float] = deque(maxlen=FAILURES)
         self.opened: float | None = None
         self.probing: float | None = None
+        self.rest: float | None = None
 
 
 class Breakers:
@@ -64,10 +68,21 @@ class Breakers:
 
     def is_resting(self, name: str) -> bool:
         """Return whether a deployment is paused, and no probe is due; asks for no probe."""
-        breaker = self._all.get(name)
-        if breaker is None or breaker.opened is None:
-            return False
-        return is_resting(breaker.opened, breaker.probing, self._clock())
+        return self.find_rest(name) > 0
+
+    def find_rest(self, name: str) -> float:
+        """Return the seconds for which a deployment is paused; asks for no probe."""
+        if (breaker := self._all.get(name)) is None:
+            return 0.0
+        return find_rest(breaker.opened, breaker.probing, self._clock(), rest=breaker.rest)
+
+    async def open(self, name: str, seconds: float) -> None:
+        """Pause a deployment now, for as long as its service asks; a longer pause stays."""
+        breaker = self._all.setdefault(name, Breaker())
+        now = self._clock()
+        length = REST if breaker.rest is None else breaker.rest
+        if breaker.opened is None or now + seconds > breaker.opened + length:
+            breaker.opened, breaker.probing, breaker.rest = now, None, seconds
 
     async def record_success(self, name: str) -> None:
         """Clear its failures."""
@@ -81,7 +96,7 @@ class Breakers:
         breaker.failures = deque((*past, now), maxlen=FAILURES)
         often = len(breaker.failures) == FAILURES and now - breaker.failures[0] <= WITHIN
         if often or _is_within(breaker.probing, PROBE, now):
-            breaker.opened, breaker.probing = now, None
+            breaker.opened, breaker.probing, breaker.rest = now, None, None
 
     async def cancel_probe(self, name: str) -> None:
         """End a probe that tells nothing about the deployment, so that another can follow."""
@@ -100,9 +115,20 @@ class Breakers:
         return "probing" if _is_within(breaker.probing, PROBE, self._clock()) else "open"
 
 
-def is_resting(opened: float | None, probing: float | None, now: float) -> bool:
-    """Return whether a breaker that opened, and was perhaps probed, lets no request pass."""
-    return opened is not None and (_is_within(probing, PROBE, now) or _is_within(opened, REST, now))
+def find_rest(
+    opened: float | None, probing: float | None, now: float, *, rest: float | None = None
+) -> float:
+    """Return the seconds for which a breaker that opened lets no request pass.
+
+    While it is probed, that is not known: a usual pause, or what is left of the probe's time.
+    """
+    length = REST if rest is None else rest
+    if opened is None:
+        return 0.0
+    left = opened + length - now if _is_within(opened, length, now) else 0.0
+    if probing is not None and _is_within(probing, PROBE, now):
+        left = max(left, min(probing + PROBE - now, REST or PROBE))
+    return left
 
 
 def _is_within(since: float | None, seconds: float, now: float) -> bool:

@@ -12,7 +12,7 @@ from ...canon import load_json
 from ...errors import StoreError
 from ..config.model import GatewayKey
 from ..quotas.usage_counter import now_ms
-from .breakers import FAILURES, PAUSED, PROBE, REST, WITHIN, Breakers, is_resting
+from .breakers import FAILURES, PAUSED, PROBE, REST, WITHIN, Breakers, find_rest
 from .key_file import KeyFile, SavedKeys
 from .keys import EditConflict, KeysUnreadable, Rows, dump_key, load_key
 from .redis_link import EPOCH, PREFIX, SECRETS, RedisLink, SharedStateLost
@@ -159,12 +159,26 @@ class RedisBreakers:
 
     def is_resting(self, name: str) -> bool:
         """Return whether a deployment is paused, as this replica last saw it; asks for no probe."""
+        return self.find_rest(name) > 0
+
+    def find_rest(self, name: str) -> float:
+        """Return the seconds for which a deployment is paused, as this replica last saw it."""
         if self._link.is_away:
-            return self._local.is_resting(name)
-        row = self._snapshot.troubled.get(name, {})
+            return self._local.find_rest(name)
+        if (row := self._snapshot.troubled.get(name)) is None:
+            return 0.0
         now = int(self._link.now) if self._link.now != "" else now_ms()
-        opened, probing = (_read_moment(row.get(each)) for each in ("opened", "probing"))
-        return is_resting(opened, probing, now / 1000)
+        opened, probing, rest = (
+            _read_seconds(row.get(each)) for each in ("opened", "probing", "rest")
+        )
+        return find_rest(opened, probing, now / 1000, rest=rest)
+
+    async def open(self, name: str, seconds: float) -> None:
+        """Pause a deployment now, for all replicas."""
+        try:
+            await self._step("open", name, seconds=seconds)
+        except SharedStateLost:
+            await self._local.open(name, seconds)
 
     def states(self) -> dict[str, str]:
         """Return every deployment with recent failures, as this replica last saw it."""
@@ -184,7 +198,7 @@ class RedisBreakers:
         return await self._link.run("breaker", [_BREAKERS], [step, name, FAILURES, *times])
 
 
-def _read_moment(milliseconds: Any) -> float | None:
+def _read_seconds(milliseconds: Any) -> float | None:
     return milliseconds / 1000 if isinstance(milliseconds, int | float) else None
 
 

@@ -100,6 +100,21 @@ class RedisAnswerCache:
         self._local.note_extended(items, time.monotonic())
         self._extend()
 
+    async def claim(self, key: str, value: bytes) -> bytes:
+        """Store a value unless there is one; return the one that is there then.
+
+        One round trip. While Redis is lost, each replica has its own.
+        """
+        name = _make_name(key)
+        commands = (("SET", name, value, "NX", "PX", self._kept), ("GET", name))
+        try:
+            _, found = await self._link.send_all(commands)
+        except SharedStateLost:
+            return await self._local.claim(key, value)
+        found = found or value
+        self._local.store({key: found})
+        return bytes(found)
+
     def _note_used(self, names: Iterable[str]) -> None:
         due = self._local.list_due(names, time.monotonic() - self._interval)
         if not due:

@@ -10,7 +10,7 @@ from ...errors import BadConfig
 from ..config.model import REFERENCES, GatewayConfig, ServerConfig
 from ..config.secrets import read_reference
 from ..quotas.usage_counter import LocalUsageCounter, UsageCounter
-from .answer_cache import AnswerCache, LocalAnswerCache
+from .answer_cache import AnswerCache, ConversationCache, LocalAnswerCache
 from .breakers import Breakers
 from .claims import Claims, LocalClaims, RedisClaims
 from .conversation_memo import REMEMBERED_SHARE
@@ -53,8 +53,16 @@ class BreakerStore(Protocol):
         """Return the seconds for which an account is paused, as this process last saw it."""
         ...
 
+    async def open(self, name: str, seconds: float) -> None:
+        """Pause a deployment now, for as long as its service asks."""
+        ...
+
     def is_resting(self, name: str) -> bool:
         """Return whether a deployment is paused, and no probe is due; asks for no probe."""
+        ...
+
+    def find_rest(self, name: str) -> float:
+        """Return the seconds for which a deployment is paused; asks for no probe."""
         ...
 
     def states(self) -> dict[str, str]:
@@ -82,7 +90,7 @@ class SharedState(Struct, frozen=True, kw_only=True):
     """
 
     state: UsageCounter
-    memory: AnswerCache
+    memory: ConversationCache
     breakers: BreakerStore
     keys: KeyStore
     owners: AnswerCache

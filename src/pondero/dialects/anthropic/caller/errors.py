@@ -34,6 +34,7 @@ RATE_LIMITS = RateLimitHeaders(
         _name_limit("requests", "requests"),
         _name_limit("tokens", "tokens"),
         _name_limit("tokens", "input-tokens"),
+        _name_limit("output_tokens", "output-tokens"),
     )
 )
 

@@ -13,6 +13,7 @@ end
 
 -- A probe whose process died tells nothing: after its time another may be made.
 local probing = is_within(breaker.probing, probe)
+rest = breaker.rest or rest  -- as long as its service asked for
 
 local function keep()
   redis.call('HSET', KEYS[1], name, cjson.encode(breaker))
@@ -28,6 +29,13 @@ if step == 'pause' then
   if not breaker.paused or breaker.paused < paused then breaker.paused = paused end
   keep()
   return breaker.paused
+elseif step == 'open' then
+  -- A service that fails and says for how long; a longer pause stays.
+  local length = tonumber(ARGV[8])
+  if not breaker.opened or now + length > breaker.opened + rest then
+    breaker.opened, breaker.probing, breaker.rest = now, nil, length
+    keep()
+  end
 elseif step == 'ask' then
   if not breaker.opened then return 0 end
   if probing or is_within(breaker.opened, rest) then return 1 end
@@ -42,7 +50,7 @@ elseif step == 'failed' then
   while #past > failures do table.remove(past, 1) end
   breaker.failed = past
   local often = #past == failures and now - past[1] <= within
-  if probing or often then breaker.opened, breaker.probing = now, nil end
+  if probing or often then breaker.opened, breaker.probing, breaker.rest = now, nil, nil end
   keep()
 elseif step == 'well' then
   redis.call('HDEL', KEYS[1], name)
