@@ -10,7 +10,7 @@ from ...canon import Json
 from ...dialects import EndpointMatch, find_texts
 from ...errors import BadParameter, NotFound, PermissionDenied
 from ..server.context import GatewayContext, Requester
-from .stored_ids import make_owner_key, make_stored_key
+from .stored_ids import describe_foreign_id, make_owner_key, make_stored_key
 
 _PROVIDER = b"provider"
 
@@ -44,8 +44,7 @@ async def find_home(
         for id in wanted:
             owner = found.get(owner_keys[id], b"").partition(b"\0")[0]
             if owner != requester.id.encode():
-                message = f"{id!r} was not found: a key names only what it made itself"
-                raise NotFound(message, status=404)
+                raise NotFound(describe_foreign_id(id), status=404)
     homes = {found[each].decode() for each in home_keys.values() if each in found}
     if len(homes) > 1:
         raise BadParameter("the request names things that two providers have")

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from ...catalog import ModelEntry
 from ...dialects import Rejected, StoredId, StoredIds
-from ...errors import PermissionDenied
+from ...errors import NotFound, PermissionDenied
 from ...exchange import Exchange
 from ..deployments.stored_homes import stay_at_home
 from ..levels.stated_depth import find_last_level
@@ -48,15 +48,18 @@ async def check_stored_ids(
     and BadParameter.
     """
     rules, found = routed.service.stored_ids, routed.stored.named
-    if rules is None or not found:
+    if not found:
         return routed
     if not any(is_same_dialect(routed, entry) for entry in routed.resolved.entries):
-        if routed.stored.said is not None and (lost := find_unknown(routed.stored)):
+        lost = find_unknown(routed.stored) if routed.stored.said is not None else ()
+        if rules is not None and lost:
             raise Rejected(rules.reject(lost[0]))
         check_translatable(routed)
     dialect = routed.call.client_dialect
     if not any(entry.provider.dialect == dialect for entry in routed.resolved.entries):
-        return routed  # no other API is sent such an id
+        found = tuple(each for each in found if each.is_address)
+        if not found:
+            return routed  # no other API is sent such an id
     key = routed.call.requester.key
     records, homes = await _load_records(gateway, routed, reading)
     if homes:
@@ -65,12 +68,14 @@ async def check_stored_ids(
         others = [each for each in found if each.id not in routed.stored.known]
         _check_owners(routed, rules, others, records)
     _check_prompts(routed, found)
+    if rules is None:
+        return routed
     return replace(routed, stored_level=_find_level(rules, found, records))
 
 
 def _check_owners(
     routed: RoutedRequest,
-    rules: StoredIds,
+    rules: StoredIds | None,
     found: Iterable[StoredId],
     records: Mapping[str, bytes],
 ) -> None:
@@ -80,7 +85,14 @@ def _check_owners(
         owner = stored.partition(_END)[0] if stored is not None else None
         is_open = owner is None and (each.has_content or each.is_shared)
         if each.of_account or (owner != client and not is_open):
+            if rules is None or each.is_address:
+                raise NotFound(describe_foreign_id(each.id), status=404)
             raise Rejected(rules.reject(each))
+
+
+def describe_foreign_id(id: str) -> str:
+    """Return why a key cannot name something: the same for unknown ids and those of others."""
+    return f"{id!r} was not found: a key names only what it made itself"
 
 
 def _check_prompts(routed: RoutedRequest, found: Iterable[StoredId]) -> None:
