@@ -123,6 +123,7 @@ class Endpoint(Struct, frozen=True, kw_only=True, dict=True):
     gives: tuple[str, ...] = ()
     given_query: str = ""
     id_prefix: str = ""
+    client_names: bool = False
     lists: tuple[str, ...] = ()
     purpose: PurposeField | None = None
     before: str = ""
@@ -155,6 +156,11 @@ class EndpointMatch(Struct, frozen=True, kw_only=True):
     def is_list(self) -> bool:
         """Return whether it shows what all clients of an account have stored."""
         return self.call in self.endpoint.lists
+
+    @property
+    def deletes_name(self) -> bool:
+        """Return whether it deletes a thing whose name clients may use again."""
+        return self.endpoint.client_names and self.call.startswith("DELETE ")
 
     def address(self, base: str, model: str | None = None) -> str:
         """Return the address at a provider, whose ``base`` may end in a version of the API.

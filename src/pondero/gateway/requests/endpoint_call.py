@@ -27,7 +27,14 @@ from .batch_lines import dial_lines
 from .body_pieces import BodyPieces
 from .endpoint_access import check_listed, check_rules
 from .endpoint_content import EndpointContent, read_content
-from .endpoint_ids import check_list, find_given, find_home, record_ids
+from .endpoint_ids import (
+    check_list,
+    claim_names,
+    find_given,
+    find_home,
+    forget_names,
+    record_ids,
+)
 from .endpoint_request import make_request, pick_answer_headers
 from .endpoint_target import EndpointTarget, find_endpoint_targets
 from .errors import (
@@ -235,6 +242,8 @@ class EndpointExchange:
             if gives and _is_short(answer):
                 await self._pass_whole(answer, (status, headers), hidden, reader, target)
             else:
+                if self._match.deletes_name:
+                    await forget_names(self._gateway, self._match.ids)
                 await self._pass_stream(answer, (status, headers), hidden, reader)
             call.found = reader.found
         finally:
@@ -268,11 +277,22 @@ class EndpointExchange:
         reader.feed(body)
         reader.end()
         uploads = await self._let_continue(head)
-        given = (*self._match.ids, *find_given(self._match, reader.whole), *uploads)
         if self._makes_ids:
-            await record_ids(self._gateway, self._requester, given, provider=target.provider.name)
+            await self._record(find_given(self._match, reader.whole), uploads, target)
         self.record.note_first()
         await self.write(HttpResponse(*head, hidden.whole(body)))
+
+    async def _record(
+        self, given: tuple[str, ...], uploads: tuple[str, ...], target: EndpointTarget
+    ) -> None:
+        """Store whose the things are that an answer gives."""
+        gateway, requester, provider = self._gateway, self._requester, target.provider.name
+        if self._match.endpoint.client_names and not self._match.ids:
+            begun = self._find_upload()
+            await claim_names(gateway, requester, given, provider=provider, uploads=begun)
+            given = ()
+        named = (*self._match.ids, *given, *uploads)
+        await record_ids(gateway, requester, named, provider=provider)
 
     async def _let_continue(self, head: tuple[int, dict[str, str]]) -> tuple[str, ...]:
         """Return the ids of uploads in addresses of an answer's headers, which get a pass."""

@@ -10,9 +10,16 @@ from ...canon import Json
 from ...dialects import EndpointMatch, find_texts
 from ...errors import BadParameter, NotFound, PermissionDenied
 from ..server.context import GatewayContext, Requester
-from .stored_ids import describe_foreign_id, make_owner_key, make_stored_key
+from .stored_ids import (
+    can_change_owner,
+    describe_foreign_id,
+    load_owners,
+    make_owner_key,
+    make_stored_key,
+)
 
 _PROVIDER = b"provider"
+_ENDED = b"ended"
 
 
 def check_list(match: EndpointMatch, requester: Requester) -> None:
@@ -38,7 +45,11 @@ async def find_home(
         return None
     owner_keys = {id: make_owner_key(id) for id in wanted}
     home_keys = {id: make_stored_key(_PROVIDER, id) for id in wanted}
-    found = await gateway.shared.owners.get([*owner_keys.values(), *home_keys.values()])
+    found = await load_owners(
+        gateway,
+        (*owner_keys.values(), *home_keys.values()),
+        latest=any(map(can_change_owner, wanted)),
+    )
     key = requester.key
     if key is not None and not key.account_state:
         for id in wanted:
@@ -62,7 +73,34 @@ async def record_ids(
     known = await gateway.shared.owners.get(records)
     records |= {make_stored_key(_PROVIDER, id): provider.encode() for id in wanted}
     # One that is known is stored again, so that it lasts as long as it is used.
-    await gateway.shared.owners.put({**records, **known})
+    await gateway.shared.owners.put({**records, **{key: known[key] for key in known if known[key]}})
+
+
+async def claim_names(
+    gateway: GatewayContext,
+    requester: Requester,
+    names: Iterable[str],
+    *,
+    provider: str,
+    uploads: Iterable[str],
+) -> None:
+    """Store that things with names of a client's choice are its own, even if others used them.
+
+    The service has just made them, so no other client has them now. What an upload made is told
+    again if the upload is repeated, which may be after the name was used again.
+    """
+    wanted = tuple(dict.fromkeys(names))
+    ended = [make_stored_key(_ENDED, each) for each in uploads]
+    if not wanted or await load_owners(gateway, ended, latest=True):
+        return
+    records = {make_owner_key(name): requester.id.encode() for name in wanted}
+    records |= {make_stored_key(_PROVIDER, name): provider.encode() for name in wanted}
+    await gateway.shared.owners.put({**records, **dict.fromkeys(ended, b"1")})
+
+
+async def forget_names(gateway: GatewayContext, names: Iterable[str]) -> None:
+    """Store that these names have no owner: their things were deleted."""
+    await gateway.shared.owners.put({make_owner_key(name): b"" for name in names})
 
 
 def find_given(match: EndpointMatch, raw: Json) -> tuple[str, ...]:
