@@ -124,6 +124,8 @@ class Endpoint(Struct, frozen=True, kw_only=True, dict=True):
     given_query: str = ""
     id_prefix: str = ""
     client_names: bool = False
+    own_at: tuple[str, ...] = ()
+    account_at: tuple[str, ...] = ()
     lists: tuple[str, ...] = ()
     purpose: PurposeField | None = None
     before: str = ""
