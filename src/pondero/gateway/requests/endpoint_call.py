@@ -5,7 +5,7 @@ pass unchanged; each request has one record, with what its answer says that it u
 """
 
 from asyncio import CancelledError
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import AbstractContextManager, nullcontext, suppress
 from urllib.parse import parse_qs, urlsplit
 
@@ -273,7 +273,11 @@ class EndpointExchange:
         target: EndpointTarget,
     ) -> None:
         """Pass an answer that gives ids: whose they are is known before the client has them."""
-        body = await _read_all(answer)
+        pieces = aiter(answer)
+        body = await _read_beginning(pieces)
+        if len(body) > _LONGEST:  # it has results in it, and no ids of them
+            await self._pass_stream(_join(body, pieces), head, hidden, reader)
+            return
         reader.feed(body)
         reader.end()
         uploads = await self._let_continue(head)
@@ -291,8 +295,9 @@ class EndpointExchange:
             begun = self._find_upload()
             await claim_names(gateway, requester, given, provider=provider, uploads=begun)
             given = ()
-        named = (*self._match.ids, *given, *uploads)
-        await record_ids(gateway, requester, named, provider=provider)
+        own = self._match.ids
+        named, job = (*own, *given, *uploads), own[0] if own else None
+        await record_ids(gateway, requester, named, provider=provider, job=job)
 
     async def _let_continue(self, head: tuple[int, dict[str, str]]) -> tuple[str, ...]:
         """Return the ids of uploads in addresses of an answer's headers, which get a pass."""
@@ -309,7 +314,7 @@ class EndpointExchange:
 
     async def _pass_stream(
         self,
-        answer: AsyncResponse,
+        answer: AsyncIterable[bytes],
         head: tuple[int, dict[str, str]],
         hidden: KeyFilter,
         reader: AnswerUsageReader,
@@ -363,6 +368,22 @@ async def _read_all(answer: AsyncIterator[bytes] | AsyncResponse) -> bytes:
         if len(held) > _LONGEST:
             raise BadParameter("the service's answer is too long")
     return bytes(held)
+
+
+async def _read_beginning(pieces: AsyncIterator[bytes]) -> bytes:
+    """Return a whole answer, or one that is too long as far as that is known."""
+    held = bytearray()
+    async for piece in pieces:
+        held += piece
+        if len(held) > _LONGEST:
+            break
+    return bytes(held)
+
+
+async def _join(beginning: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield beginning
+    async for piece in rest:
+        yield piece
 
 
 def _is_short(answer: AsyncResponse) -> bool:

@@ -7,7 +7,7 @@ the account has; any other only what it made itself.
 from collections.abc import Iterable
 
 from ...canon import Json
-from ...dialects import EndpointMatch, find_texts
+from ...dialects import EndpointMatch, find_resource, find_texts
 from ...errors import BadParameter, NotFound, PermissionDenied
 from ..server.context import GatewayContext, Requester
 from .stored_ids import (
@@ -63,14 +63,24 @@ async def find_home(
 
 
 async def record_ids(
-    gateway: GatewayContext, requester: Requester, ids: Iterable[str], *, provider: str
+    gateway: GatewayContext,
+    requester: Requester,
+    ids: Iterable[str],
+    *,
+    provider: str,
+    job: str | None = None,
 ) -> None:
-    """Store which provider has these things, and whose they are, if that is not known yet."""
+    """Store which provider has these things, and whose they are, if that is not known yet.
+
+    What a ``job`` made is of the client whose job it is.
+    """
     wanted = tuple(dict.fromkeys(each for each in ids if each))
     if not wanted:
         return
-    records = {make_owner_key(id): requester.id.encode() for id in wanted}
-    known = await gateway.shared.owners.get(records)
+    names = [make_owner_key(id) for id in wanted]
+    known = await gateway.shared.owners.get(names)
+    maker = known.get(make_owner_key(job)) if job is not None else None
+    records = dict.fromkeys(names, maker or requester.id.encode())
     records |= {make_stored_key(_PROVIDER, id): provider.encode() for id in wanted}
     # One that is known is stored again, so that it lasts as long as it is used.
     await gateway.shared.owners.put({**records, **{key: known[key] for key in known if known[key]}})
@@ -105,4 +115,5 @@ async def forget_names(gateway: GatewayContext, names: Iterable[str]) -> None:
 
 def find_given(match: EndpointMatch, raw: Json) -> tuple[str, ...]:
     """Return the ids that an answer gives."""
-    return tuple(id for path in match.endpoint.gives for id in find_texts(raw, path))
+    found = (id for path in match.endpoint.gives for id in find_texts(raw, path))
+    return tuple(find_resource(id) or id for id in found)
