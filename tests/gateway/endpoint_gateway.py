@@ -30,6 +30,7 @@ PATHS = {
     "mistral": "/v1",
     "anthropic": "",
     "google": "/v1beta",
+    "google-interactions": "/v1beta",
     "cohere": "",
     "ollama": "",
 }

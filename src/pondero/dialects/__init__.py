@@ -92,6 +92,7 @@ from .prompt_cache import (
 )
 from .rate_limits import LimitNames, LimitUnit, RateLimit, RateLimitHeaders
 from .registry import COMMON, NAMES, get_dialect, guess_dialect
+from .resource_names import find_resource
 from .schema_rules import OutputSupport, SchemaRules, ToolRules
 from .tool_forms import read_function
 from .turn_forms import TurnForm
@@ -181,6 +182,7 @@ __all__ = [
     "find_cache_rules",
     "find_closed",
     "find_endpoint",
+    "find_resource",
     "find_socket",
     "find_texts",
     "get_dialect",

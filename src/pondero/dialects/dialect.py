@@ -511,7 +511,7 @@ class StoredId(Struct, frozen=True):
     conversation; one that ``may_be_dropped`` is not needed by another API. ``is_history``: it
     stands for all that came before. ``has_content``: the request has the thing itself too, so that
     only an id of another client is rejected. ``is_shared``: the account may have it for all, if no
-    answer gave it to one client.
+    answer gave it to one client. ``is_address``: any API can name it, by an address.
     """
 
     field: str
@@ -522,6 +522,7 @@ class StoredId(Struct, frozen=True):
     is_history: bool = False
     has_content: bool = False
     is_shared: bool = False
+    is_address: bool = False
 
 
 class GivenIds(Protocol):
@@ -540,7 +541,8 @@ class StoredIds(Struct, frozen=True, kw_only=True):
     name something, if turns do so each for itself. ``levels_at``: the fields of ids that stand for
     a conversation, in which a level may have been set. ``forward`` writes a request about a stored
     thing for the service that has it, whose usual request is the last argument; None: such
-    requests are not sent on.
+    requests are not sent on. ``find_address`` returns the name of the stored thing at an address
+    that the service reads; None: it has no addresses of its own.
     """
 
     find: Callable[[HttpRequest], tuple[StoredId, ...]]
@@ -552,6 +554,7 @@ class StoredIds(Struct, frozen=True, kw_only=True):
     is_named_in: Callable[[bytes], bool] | None = None
     levels_at: tuple[str, ...] = ()
     forward: Callable[[HttpRequest, StoredCall, HttpRequest], HttpRequest] | None = None
+    find_address: Callable[[str], str | None] | None = None
 
 
 class SignatureSlots(Struct, frozen=True, kw_only=True):

@@ -11,9 +11,10 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ..canon import HttpRequest
+from ..canon import HttpRequest, Json
 from .paths import segment
 from .registry import guess_dialect
+from .resource_names import find_resource
 from .tables import load_table
 
 Place = Literal["", "json", "form", "query", "path", "setup"]
@@ -38,10 +39,29 @@ class EndpointApi(Struct, frozen=True, kw_only=True):
     answer_headers: tuple[str, ...] = ()
     query: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
+    addresses: tuple[str, ...] = ()
     key_protocols: tuple[str, ...] = ()
     protocols: tuple[str, ...] = ()
     model_prefix: str = ""
     source: str
+
+    def find_references(self, raw: Json) -> Iterator[str]:
+        """Yield the ids of stored things in JSON, at any depth, each in its one spelling."""
+        if isinstance(raw, list):
+            for each in raw:
+                yield from self.find_references(each)
+        elif isinstance(raw, dict):
+            for name, value in raw.items():
+                if name in self.references or name in self.addresses:
+                    yield from self._read_references(name, value)
+                yield from self.find_references(value)
+
+    def _read_references(self, name: str, value: Json) -> Iterator[str]:
+        for each in value if isinstance(value, list) else [value]:
+            if isinstance(each, str):
+                resource = find_resource(each)
+                if resource is not None or name in self.references:
+                    yield resource or each
 
 
 class OutputField(Struct, frozen=True):
@@ -103,6 +123,9 @@ class Endpoint(Struct, frozen=True, kw_only=True, dict=True):
     gives: tuple[str, ...] = ()
     given_query: str = ""
     id_prefix: str = ""
+    client_names: bool = False
+    own_at: tuple[str, ...] = ()
+    account_at: tuple[str, ...] = ()
     lists: tuple[str, ...] = ()
     purpose: PurposeField | None = None
     before: str = ""
@@ -135,6 +158,11 @@ class EndpointMatch(Struct, frozen=True, kw_only=True):
     def is_list(self) -> bool:
         """Return whether it shows what all clients of an account have stored."""
         return self.call in self.endpoint.lists
+
+    @property
+    def deletes_name(self) -> bool:
+        """Return whether it deletes a thing whose name clients may use again."""
+        return self.endpoint.client_names and self.call.startswith("DELETE ")
 
     def address(self, base: str, model: str | None = None) -> str:
         """Return the address at a provider, whose ``base`` may end in a version of the API.

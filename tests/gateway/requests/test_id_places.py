@@ -124,6 +124,7 @@ APIS: dict[str, tuple[str, str, dict[str, Any], dict[str, Any], tuple[str, ...]]
 }
 NAMES = {
     *("container", "container_id", "file_id", "file_ids", "previous_response_id"),
+    "vector_store_ids",
     *("comparison_response_id", "previous_message_id"),
 }
 OF_INTERACTIONS = {
@@ -174,6 +175,7 @@ def test_the_types_have_the_places_that_we_know():
     }
     assert {path for path, _ in places_of("responses")} >= {
         "tools[].container",
+        "tools[].vector_store_ids",
         "input[].tools[].container",
         "prompt_cache_options.comparison_response_id",
         "input[].content[].file_id",

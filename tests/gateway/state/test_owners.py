@@ -108,3 +108,19 @@ def test_owners_are_stored_again_after_a_write_that_was_cut_off(tmp_path):
     asyncio.run(put_and_leave())
     asyncio.run(owners.put({"b": b"two"}))
     assert asyncio.run(make_owners(tmp_path).get(["b"])) == {"b": b"two"}
+
+
+def test_a_new_owner_that_another_worker_stored_is_found(tmp_path):
+    async def run() -> None:
+        mine, other = make_owners(tmp_path), make_owners(tmp_path)
+        await mine.put({"files/a": b"one"})
+        assert await mine.get(["files/a"]) == {"files/a": b"one"}
+        await other.put({"files/a": b"two"})
+        reading = mine.begin(["files/a"], latest=True)
+        assert reading is not None
+        assert await reading == {"files/a": b"two"}
+        assert mine.find_known(["files/a"]) == {"files/a": b"two"}
+        await mine.aclose()
+        await other.aclose()
+
+    asyncio.run(run())

@@ -5,7 +5,7 @@ pass unchanged; each request has one record, with what its answer says that it u
 """
 
 from asyncio import CancelledError
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import AbstractContextManager, nullcontext, suppress
 from urllib.parse import parse_qs, urlsplit
 
@@ -27,7 +27,14 @@ from .batch_lines import dial_lines
 from .body_pieces import BodyPieces
 from .endpoint_access import check_listed, check_rules
 from .endpoint_content import EndpointContent, read_content
-from .endpoint_ids import check_list, find_given, find_home, record_ids
+from .endpoint_ids import (
+    check_list,
+    claim_names,
+    find_given,
+    find_home,
+    forget_names,
+    record_ids,
+)
 from .endpoint_request import make_request, pick_answer_headers
 from .endpoint_target import EndpointTarget, find_endpoint_targets
 from .errors import (
@@ -235,6 +242,8 @@ class EndpointExchange:
             if gives and _is_short(answer):
                 await self._pass_whole(answer, (status, headers), hidden, reader, target)
             else:
+                if self._match.deletes_name:
+                    await forget_names(self._gateway, self._match.ids)
                 await self._pass_stream(answer, (status, headers), hidden, reader)
             call.found = reader.found
         finally:
@@ -264,15 +273,31 @@ class EndpointExchange:
         target: EndpointTarget,
     ) -> None:
         """Pass an answer that gives ids: whose they are is known before the client has them."""
-        body = await _read_all(answer)
+        pieces = aiter(answer)
+        body = await _read_beginning(pieces)
+        if len(body) > _LONGEST:  # it has results in it, and no ids of them
+            await self._pass_stream(_join(body, pieces), head, hidden, reader)
+            return
         reader.feed(body)
         reader.end()
         uploads = await self._let_continue(head)
-        given = (*self._match.ids, *find_given(self._match, reader.whole), *uploads)
         if self._makes_ids:
-            await record_ids(self._gateway, self._requester, given, provider=target.provider.name)
+            await self._record(find_given(self._match, reader.whole), uploads, target)
         self.record.note_first()
         await self.write(HttpResponse(*head, hidden.whole(body)))
+
+    async def _record(
+        self, given: tuple[str, ...], uploads: tuple[str, ...], target: EndpointTarget
+    ) -> None:
+        """Store whose the things are that an answer gives."""
+        gateway, requester, provider = self._gateway, self._requester, target.provider.name
+        if self._match.endpoint.client_names and not self._match.ids:
+            begun = self._find_upload()
+            await claim_names(gateway, requester, given, provider=provider, uploads=begun)
+            given = ()
+        own = self._match.ids
+        named, job = (*own, *given, *uploads), own[0] if own else None
+        await record_ids(gateway, requester, named, provider=provider, job=job)
 
     async def _let_continue(self, head: tuple[int, dict[str, str]]) -> tuple[str, ...]:
         """Return the ids of uploads in addresses of an answer's headers, which get a pass."""
@@ -289,7 +314,7 @@ class EndpointExchange:
 
     async def _pass_stream(
         self,
-        answer: AsyncResponse,
+        answer: AsyncIterable[bytes],
         head: tuple[int, dict[str, str]],
         hidden: KeyFilter,
         reader: AnswerUsageReader,
@@ -343,6 +368,22 @@ async def _read_all(answer: AsyncIterator[bytes] | AsyncResponse) -> bytes:
         if len(held) > _LONGEST:
             raise BadParameter("the service's answer is too long")
     return bytes(held)
+
+
+async def _read_beginning(pieces: AsyncIterator[bytes]) -> bytes:
+    """Return a whole answer, or one that is too long as far as that is known."""
+    held = bytearray()
+    async for piece in pieces:
+        held += piece
+        if len(held) > _LONGEST:
+            break
+    return bytes(held)
+
+
+async def _join(beginning: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield beginning
+    async for piece in rest:
+        yield piece
 
 
 def _is_short(answer: AsyncResponse) -> bool:

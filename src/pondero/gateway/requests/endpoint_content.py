@@ -5,7 +5,6 @@ model is known. Everything else passes as it arrives.
 """
 
 import json
-from collections.abc import Iterator
 from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
@@ -123,7 +122,9 @@ def _read_json(match: EndpointMatch, content: EndpointContent) -> None:
     """Find the model and the ids in JSON; raises BadParameter if it could be read in two ways."""
     body, endpoint = content.body, match.endpoint
     purpose = endpoint.purpose
-    watched = (MODEL, *match.api.references, *((purpose.field,) if purpose else ()))
+    api = match.api
+    named = (*api.references, *api.addresses)
+    watched = (MODEL, *named, *((purpose.field,) if purpose else ()))
     check_once(body, watched)
     try:
         raw = content.raw = msgspec.json.decode(body) if body.strip() else {}
@@ -140,7 +141,7 @@ def _read_json(match: EndpointMatch, content: EndpointContent) -> None:
         for name in find_texts(raw, path):
             if name.removeprefix(match.api.model_prefix) != match.model:
                 raise BadParameter(f"the body names the model {name[:100]!r}, its address another")
-    content.references = tuple(_iter_references(raw, frozenset(match.api.references)))
+    content.references = tuple(api.find_references(raw))
     if purpose is not None and isinstance(said := raw.get(purpose.field), str):
         content.fields[purpose.field] = said
 
@@ -165,19 +166,6 @@ def check_once(body: bytes, names: tuple[str, ...]) -> None:
         json.loads(body, object_pairs_hook=check)
     except (ValueError, UnicodeDecodeError):
         return  # it is no JSON, as the next step says
-
-
-def _iter_references(raw: Json, names: frozenset[str]) -> Iterator[str]:
-    """Yield the ids in fields of these names, at any depth."""
-    if isinstance(raw, list):
-        for each in raw:
-            yield from _iter_references(each, names)
-    elif isinstance(raw, dict):
-        for name, value in raw.items():
-            if name in names:
-                values = value if isinstance(value, list) else [value]
-                yield from (each for each in values if isinstance(each, str))
-            yield from _iter_references(value, names)
 
 
 def rename_model_in(content: EndpointContent, match: EndpointMatch, model: str) -> None:

@@ -7,12 +7,19 @@ the account has; any other only what it made itself.
 from collections.abc import Iterable
 
 from ...canon import Json
-from ...dialects import EndpointMatch, find_texts
+from ...dialects import EndpointMatch, find_resource, find_texts
 from ...errors import BadParameter, NotFound, PermissionDenied
 from ..server.context import GatewayContext, Requester
-from .stored_ids import make_owner_key, make_stored_key
+from .stored_ids import (
+    can_change_owner,
+    describe_foreign_id,
+    load_owners,
+    make_owner_key,
+    make_stored_key,
+)
 
 _PROVIDER = b"provider"
+_ENDED = b"ended"
 
 
 def check_list(match: EndpointMatch, requester: Requester) -> None:
@@ -38,14 +45,17 @@ async def find_home(
         return None
     owner_keys = {id: make_owner_key(id) for id in wanted}
     home_keys = {id: make_stored_key(_PROVIDER, id) for id in wanted}
-    found = await gateway.shared.owners.get([*owner_keys.values(), *home_keys.values()])
+    found = await load_owners(
+        gateway,
+        (*owner_keys.values(), *home_keys.values()),
+        latest=any(map(can_change_owner, wanted)),
+    )
     key = requester.key
     if key is not None and not key.account_state:
         for id in wanted:
             owner = found.get(owner_keys[id], b"").partition(b"\0")[0]
             if owner != requester.id.encode():
-                message = f"{id!r} was not found: a key names only what it made itself"
-                raise NotFound(message, status=404)
+                raise NotFound(describe_foreign_id(id), status=404)
     homes = {found[each].decode() for each in home_keys.values() if each in found}
     if len(homes) > 1:
         raise BadParameter("the request names things that two providers have")
@@ -53,19 +63,57 @@ async def find_home(
 
 
 async def record_ids(
-    gateway: GatewayContext, requester: Requester, ids: Iterable[str], *, provider: str
+    gateway: GatewayContext,
+    requester: Requester,
+    ids: Iterable[str],
+    *,
+    provider: str,
+    job: str | None = None,
 ) -> None:
-    """Store which provider has these things, and whose they are, if that is not known yet."""
+    """Store which provider has these things, and whose they are, if that is not known yet.
+
+    What a ``job`` made is of the client whose job it is.
+    """
     wanted = tuple(dict.fromkeys(each for each in ids if each))
     if not wanted:
         return
-    records = {make_owner_key(id): requester.id.encode() for id in wanted}
-    known = await gateway.shared.owners.get(records)
+    names = [make_owner_key(id) for id in wanted]
+    known = await gateway.shared.owners.get(names)
+    maker = known.get(make_owner_key(job)) if job is not None else None
+    records = dict.fromkeys(names, maker or requester.id.encode())
     records |= {make_stored_key(_PROVIDER, id): provider.encode() for id in wanted}
     # One that is known is stored again, so that it lasts as long as it is used.
-    await gateway.shared.owners.put({**records, **known})
+    await gateway.shared.owners.put({**records, **{key: known[key] for key in known if known[key]}})
+
+
+async def claim_names(
+    gateway: GatewayContext,
+    requester: Requester,
+    names: Iterable[str],
+    *,
+    provider: str,
+    uploads: Iterable[str],
+) -> None:
+    """Store that things with names of a client's choice are its own, even if others used them.
+
+    The service has just made them, so no other client has them now. What an upload made is told
+    again if the upload is repeated, which may be after the name was used again.
+    """
+    wanted = tuple(dict.fromkeys(names))
+    ended = [make_stored_key(_ENDED, each) for each in uploads]
+    if not wanted or await load_owners(gateway, ended, latest=True):
+        return
+    records = {make_owner_key(name): requester.id.encode() for name in wanted}
+    records |= {make_stored_key(_PROVIDER, name): provider.encode() for name in wanted}
+    await gateway.shared.owners.put({**records, **dict.fromkeys(ended, b"1")})
+
+
+async def forget_names(gateway: GatewayContext, names: Iterable[str]) -> None:
+    """Store that these names have no owner: their things were deleted."""
+    await gateway.shared.owners.put({make_owner_key(name): b"" for name in names})
 
 
 def find_given(match: EndpointMatch, raw: Json) -> tuple[str, ...]:
     """Return the ids that an answer gives."""
-    return tuple(id for path in match.endpoint.gives for id in find_texts(raw, path))
+    found = (id for path in match.endpoint.gives for id in find_texts(raw, path))
+    return tuple(find_resource(id) or id for id in found)

@@ -40,6 +40,7 @@ from .endpoint_target import EndpointTarget, find_endpoint_targets
 from .errors import describe_reason, error_response, redact_bytes, write_error
 from .request_id import HEADER, name_request
 from .routed_request import ClientRequest
+from .socket_ids import SocketIds
 
 _SETUP = 10.0  # seconds for the first message, if that names the model
 _REJECTED = 1008  # a rule was broken (RFC 6455, 7.4.1)
@@ -100,6 +101,7 @@ class SocketExchange:
         self._used: EndpointCall | None = None
         self._quota: SocketQuota | None = None
         self._hidden = KeyFilter(())
+        self._ids = SocketIds(gateway, requester, match)
 
     async def run(self) -> None:
         """Check, connect, and pass messages until one side ends; raises PonderoError before."""
@@ -114,7 +116,7 @@ class SocketExchange:
         hooks = self._gateway.hooks
         check_rules(match, content, self._requester, route=None, routes=(), hooks=hooks)
         client = await self._opening.accept()
-        first = await _receive_setup(client)
+        first = await self._ids.check(await _receive_setup(client))
         content.model = _read_setup(first, match.endpoint)
         target = await self._admit(content)
         await self._connect(content, target)
@@ -178,7 +180,7 @@ class SocketExchange:
         service = self._service
         if service is None:
             return
-        there = create_task(_pass_up(client, service))
+        there = create_task(_pass_up(client, service, self._ids))
         back = create_task(self._pass_down(client, service))
         try:
             done, _ = await wait((there, back), return_when=FIRST_COMPLETED)
@@ -214,6 +216,8 @@ class SocketExchange:
             message = await service.receive()
             self.record.note_first()
             has_room = await self._count(message)
+            if self._used is not None:
+                await self._ids.record(message, self._used.provider.name)
             await client.send(self._redact(message))
             if not has_room:
                 reason = "a budget or a rate limit of this key or route is spent"
@@ -269,9 +273,9 @@ class SocketExchange:
             self._quota.settle()
 
 
-async def _pass_up(client: Socket, service: ServiceSocket) -> None:
+async def _pass_up(client: Socket, service: ServiceSocket, ids: SocketIds) -> None:
     while True:
-        await service.send(await client.receive())
+        await service.send(await ids.check(await client.receive()))
 
 
 async def _receive_setup(client: Socket) -> str | bytes:

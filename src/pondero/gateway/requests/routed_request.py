@@ -32,6 +32,7 @@ from .long_bodies import LONG, give_way, give_way_between
 from .repeated_fields import check_repeated
 from .request_rules import RequestRules, find_rules
 from .split_body import is_remembered, split_body
+from .stored_addresses import add_addresses
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -331,6 +332,8 @@ async def parse_locally(
     request = past.request
     if past.turns:
         request = as_functions(service, request, resolved.entries)  # now their makers are known
+    entries, dialect = resolved.entries, call.client_dialect
+    stored = add_addresses(stored, request.messages, entries, client_dialect=dialect)
     routed = RoutedRequest(
         call=call,
         stored=stored,

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from ...catalog import ModelEntry
-from ...dialects import Rejected, StoredId, StoredIds
-from ...errors import PermissionDenied
+from ...dialects import Rejected, StoredId, StoredIds, find_resource
+from ...errors import NotFound, PermissionDenied
 from ...exchange import Exchange
 from ..deployments.stored_homes import stay_at_home
 from ..levels.stated_depth import find_last_level
@@ -33,7 +33,8 @@ def begin_owners(
     """Begin to read whose the ids in a request are; None if this process knows it."""
     owners, homes = _list_record_keys(routed)
     keys = [*owners, *homes]
-    return gateway.shared.owners.begin(keys) if keys else None
+    latest = _needs_latest(routed)
+    return gateway.shared.owners.begin(keys, latest=latest) if keys else None
 
 
 async def check_stored_ids(
@@ -48,15 +49,18 @@ async def check_stored_ids(
     and BadParameter.
     """
     rules, found = routed.service.stored_ids, routed.stored.named
-    if rules is None or not found:
+    if not found:
         return routed
     if not any(is_same_dialect(routed, entry) for entry in routed.resolved.entries):
-        if routed.stored.said is not None and (lost := find_unknown(routed.stored)):
+        lost = find_unknown(routed.stored) if routed.stored.said is not None else ()
+        if rules is not None and lost:
             raise Rejected(rules.reject(lost[0]))
         check_translatable(routed)
     dialect = routed.call.client_dialect
     if not any(entry.provider.dialect == dialect for entry in routed.resolved.entries):
-        return routed  # no other API is sent such an id
+        found = tuple(each for each in found if each.is_address)
+        if not found:
+            return routed  # no other API is sent such an id
     key = routed.call.requester.key
     records, homes = await _load_records(gateway, routed, reading)
     if homes:
@@ -65,22 +69,31 @@ async def check_stored_ids(
         others = [each for each in found if each.id not in routed.stored.known]
         _check_owners(routed, rules, others, records)
     _check_prompts(routed, found)
+    if rules is None:
+        return routed
     return replace(routed, stored_level=_find_level(rules, found, records))
 
 
 def _check_owners(
     routed: RoutedRequest,
-    rules: StoredIds,
+    rules: StoredIds | None,
     found: Iterable[StoredId],
     records: Mapping[str, bytes],
 ) -> None:
     client = routed.call.requester.id.encode()
     for each in found:
         stored = records.get(each.id)
-        owner = stored.partition(_END)[0] if stored is not None else None
+        owner = (stored.partition(_END)[0] or None) if stored is not None else None
         is_open = owner is None and (each.has_content or each.is_shared)
         if each.of_account or (owner != client and not is_open):
+            if rules is None or each.is_address:
+                raise NotFound(describe_foreign_id(each.id), status=404)
             raise Rejected(rules.reject(each))
+
+
+def describe_foreign_id(id: str) -> str:
+    """Return why a key cannot name something: the same for unknown ids and those of others."""
+    return f"{id!r} was not found: a key names only what it made itself"
 
 
 def _check_prompts(routed: RoutedRequest, found: Iterable[StoredId]) -> None:
@@ -137,13 +150,39 @@ async def _load_records(
     Also the models that gave them, as routes name these.
     """
     owners, places = _list_record_keys(routed)
-    keys, stored = [*owners, *places], gateway.shared.owners
-    if reading is not None:
-        known = {**stored.find_known(keys), **await reading}
-    else:
-        known = await stored.get(keys) if keys else {}
+    keys = [*owners, *places]
+    latest = _needs_latest(routed)
+    known = await load_owners(gateway, keys, latest=latest, reading=reading)
     homes = {places[key]: _read_home(home).entry for key, home in known.items() if key in places}
     return {owners[key]: owner for key, owner in known.items() if key in owners}, homes
+
+
+def _needs_latest(routed: RoutedRequest) -> bool:
+    return any(can_change_owner(each.id) for each in routed.stored.named)
+
+
+def can_change_owner(id: str) -> bool:
+    """Return whether an id is a name, which clients choose and may use again."""
+    return find_resource(id) is not None
+
+
+async def load_owners(
+    gateway: GatewayContext,
+    keys: Iterable[str],
+    *,
+    latest: bool,
+    reading: Awaitable[dict[str, bytes]] | None = None,
+) -> dict[str, bytes]:
+    """Return the records of these names; ``latest``: others may have changed them.
+
+    ``reading``: the records, if ``begin_owners`` has begun to read them.
+    """
+    names, stored = list(keys), gateway.shared.owners
+    if reading is None and names:
+        reading = stored.begin(names, latest=latest)
+    if reading is None:
+        return stored.find_known(names)
+    return await reading if latest else {**stored.find_known(names), **await reading}
 
 
 def make_recorder(

@@ -70,7 +70,19 @@ class FileOwners:
         """Begin to read the owners that are not in memory."""
         known = {} if latest else self.find_known(keys)
         missing = [key for key in keys if key not in known]
-        return ensure_future(self.get(missing)) if missing and not self._is_broken else None
+        if not missing or self._is_broken:
+            return None
+        return ensure_future(self._get_latest(missing) if latest else self.get(missing))
+
+    async def _get_latest(self, keys: list[str]) -> dict[str, bytes]:
+        """Return owners as the file has them: another worker may have stored others."""
+        try:
+            found = await to_thread(self._read, keys)
+        except StoreError as error:
+            self._do_without(error)
+            return self.find_known(keys)
+        await self._local.put(found)
+        return found
 
     async def put(self, items: Mapping[str, bytes]) -> None:
         """Store whose these ids are; those that come during a write share the next one."""

@@ -1,4 +1,4 @@
-"""Names of cached content, which belongs to the account: no answer gives one.
+"""Names of files, stores and cached content, which requests name: no answer gives one.
 
 A gateway binds them to its clients, which share one account.
 """
@@ -6,29 +6,44 @@ A gateway binds them to its clients, which share one account.
 from collections.abc import Iterator
 
 import msgspec
-from msgspec import Raw
 
-from pondero.canon import HttpRequest, HttpResponse, get_decoder
+from pondero.canon import HttpRequest, HttpResponse
+from pondero.dialects.bodies import iter_ids
 from pondero.dialects.dialect import StoredId, StoredIds
 from pondero.dialects.escaped_names import may_escape_names
+from pondero.dialects.resource_names import find_resource
 
 from .errors import error
 
-_FIELDS = get_decoder(dict[str, Raw])
-_NAMES = ("cachedContent", "cached_content")  # protobuf's JSON has both
+# protobuf's JSON has both spellings
+_CACHES = ("cachedContent", "cached_content")
+_FILES = ("fileUri", "file_uri", "fileSearchStoreNames", "file_search_store_names")
+_MARKS = (
+    b"cachedContent",
+    b"cached_content",
+    b"fileUri",
+    b"file_uri",
+    b"SearchStore",
+    b"search_store",
+)
 
 
 def find(http: HttpRequest) -> tuple[StoredId, ...]:
-    """Return the cached content that a request names."""
-    body = http.body
-    if b"cached" not in body and not may_escape_names(body.__contains__):
+    """Return the stored things that a request names, in any of its parts."""
+    contains = http.body.__contains__
+    if not (any(map(contains, _MARKS)) or may_escape_names(contains)):
         return ()
     try:
-        fields = _FIELDS.decode(body)
-        named = [msgspec.json.decode(fields[name]) for name in _NAMES if name in fields]
+        body = msgspec.json.decode(http.body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return ()  # ``parse`` rejects it
-    return tuple(StoredId(_NAMES[0], str(id), of_account=True) for id in named if id)
+    caches = (StoredId(_CACHES[0], find_resource(id) or id) for id in iter_ids(body, _CACHES))
+    # Other addresses than those of stored things are open to all.
+    files = (name for text in iter_ids(body, _FILES) if (name := find_resource(text)) is not None)
+    return (
+        *caches,
+        *(StoredId("file", name, may_be_dropped=True, is_shared=True) for name in files),
+    )
 
 
 def reject(stored: StoredId) -> HttpResponse:
@@ -46,4 +61,4 @@ def find_given(data: bytes, *, stream: bool) -> Iterator[str]:  # noqa: ARG001 -
     yield from ()
 
 
-STORED_IDS = StoredIds(find=find, reject=reject, find_given=find_given)
+STORED_IDS = StoredIds(find=find, reject=reject, find_given=find_given, find_address=find_resource)

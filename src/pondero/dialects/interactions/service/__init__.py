@@ -9,6 +9,7 @@ from pondero.dialects.dialect import (
     StoredResponses,
 )
 from pondero.dialects.portability import NeededField, Portability
+from pondero.dialects.resource_names import find_resource
 
 from . import address, errors, parse, reply, rules, stored_ids, stream
 from . import stored_interactions as stored
@@ -54,6 +55,7 @@ SERVICE = Service(
         find_given=stored_ids.find_given,
         marks=stored_ids.MARKS,
         forward=stored_ids.forward,
+        find_address=find_resource,
     ),
     shows_thinking=False,
     passthrough=PassthroughRules(

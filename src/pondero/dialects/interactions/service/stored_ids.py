@@ -11,6 +11,8 @@ from msgspec import Raw, Struct
 
 from pondero.canon import HttpRequest, HttpResponse, Json, get_decoder
 from pondero.dialects.dialect import GivenAnswer, StoredCall, StoredId
+from pondero.dialects.escaped_names import may_escape_names
+from pondero.dialects.resource_names import find_resource
 
 from .errors import own_error
 
@@ -23,6 +25,9 @@ _FOLDED = {name.replace("_", ""): name for name in _NAMES}
 _QUERY = ("stream", "last_event_id", "include_input")
 _HEADERS = ("accept", "api-revision")
 _FIELDS = get_decoder(dict[str, Raw])
+# Values that name something which this API did not make, at any depth.
+_FILES = frozenset({"uri", "fileuri", "filesearchstorenames", "cachedcontent"})
+_MARKS = (b"files", b"ileSearchStores", b"cachedContents", b"%")
 
 
 class _Counts(Struct):
@@ -56,9 +61,38 @@ def find(http: HttpRequest) -> tuple[StoredId, ...]:
         ]
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return ()  # ``parse`` rejects it
-    return tuple(
-        StoredId(name, str(id), is_history=True) for name, said in named if (id := _find_id(said))
+    return (
+        *(
+            StoredId(each, str(id), is_history=True)
+            for each, said in named
+            if (id := _find_id(said))
+        ),
+        *(StoredId("file", id, may_be_dropped=True, is_shared=True) for id in _find_files(http)),
     )
+
+
+def _find_files(http: HttpRequest) -> list[str]:
+    """Return the names of files, of stores of them, and of cached content."""
+    contains = http.body.__contains__
+    if not (any(map(contains, _MARKS)) or may_escape_names(contains)):
+        return []
+    try:
+        body = msgspec.json.decode(http.body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return []
+    return [name for text in _iter_addresses(body) if (name := find_resource(text)) is not None]
+
+
+def _iter_addresses(value: Json) -> Iterator[str]:
+    if isinstance(value, list):
+        for each in value:
+            yield from _iter_addresses(each)
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            if name.replace("_", "").casefold() in _FILES:
+                said = inner if isinstance(inner, list) else [inner]
+                yield from (text for text in said if isinstance(text, str))
+            yield from _iter_addresses(inner)
 
 
 def _find_id(said: Json) -> Json:
@@ -74,7 +108,7 @@ def _is_environment(name: str) -> bool:
 
 def reject(stored: StoredId) -> HttpResponse:
     """Return the service's answer to an id that it does not know."""
-    what = "Environment" if stored.field == "environment" else "Interaction"
+    what = {"environment": "Environment", "file": "File"}.get(stored.field, "Interaction")
     return own_error(404, f"{what} '{stored.id}' not found.")
 
 

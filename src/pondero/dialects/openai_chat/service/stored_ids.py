@@ -17,7 +17,8 @@ from pondero.dialects.escaped_names import may_escape_names
 from .errors import error
 
 _FIELDS = get_decoder(dict[str, Raw])
-_MARKS = (b'"audio"', b"container", b"file_id")
+_MARKS = (b'"audio"', b"container", b"file_id", b"vector_store")
+_STORES = ("vector_store_id", "vector_store_ids")
 
 
 def find(http: HttpRequest) -> tuple[StoredId, ...]:
@@ -36,10 +37,12 @@ def find(http: HttpRequest) -> tuple[StoredId, ...]:
     spoken = _iter_named(messages, "audio", "id")
     boxes = iter_ids([tools, choice], ("container", "container_id"))
     files = iter_ids([messages, tools], ("file_id", "file_ids"))
+    stores = iter_ids(tools, _STORES)
     return (
         *(StoredId("messages", id, is_item=True) for id in spoken),
         *(StoredId("tools", id, may_be_dropped=True) for id in boxes),
         *(StoredId("file_id", id, may_be_dropped=True, is_shared=True) for id in files),
+        *(StoredId(_STORES[0], id, may_be_dropped=True, is_shared=True) for id in stores),
     )
 
 
@@ -52,7 +55,8 @@ def _iter_named(several: Json, holder: str, name: str) -> Iterator[str]:
 
 def reject(stored: StoredId) -> HttpResponse:
     """Return the answer to an id that is not the client's; the wording is ours."""
-    what = {"messages": "Audio", "file_id": "File"}.get(stored.field, "Container")
+    kinds = {"messages": "Audio", "file_id": "File", _STORES[0]: "Vector store"}
+    what = kinds.get(stored.field, "Container")
     return error(404, f"{what} with id '{stored.id}' not found.", code=None, retry_after=None)
 
 

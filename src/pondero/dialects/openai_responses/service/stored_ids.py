@@ -59,7 +59,7 @@ def is_named_in(item: bytes) -> bool:
     for each in _iter_objects([decoded]):
         if any(True for _ in _iter_item_ids(each, has_boxes=has_boxes)):
             return True
-    return has_files and any(True for _ in iter_ids(decoded, _FILES))
+    return has_files and any(True for _ in iter_ids(decoded, (*_FILES, *_STORES)))
 
 
 _COMPARED = ("prompt_cache_options", "comparison_response_id")
@@ -75,6 +75,8 @@ _NAMES = (
 LEVELS_AT = ("previous_response_id", "conversation", "input")
 """Fields whose ids stand for a conversation, in which an update may have set the effort."""
 _BOXES, _FILES = ("container", "container_id"), ("file_id", "file_ids")
+_STORE = "vector_store_ids"
+_STORES = (_STORE, "vector_store_id")
 
 
 def _decode(fields: dict[str, msgspec.Raw], name: str) -> Json:
@@ -90,9 +92,9 @@ def _has_ids(raw: bytes) -> bool:
 
 
 def _may_have(raw: bytes) -> tuple[bool, bool]:
-    """Return whether a text of JSON may name boxes, and files."""
+    """Return whether a text of JSON may name boxes, and files or stores of them."""
     escapes = may_escape_names(raw.__contains__)
-    return escapes or b"container" in raw, escapes or b"file_id" in raw
+    return escapes or b"container" in raw, escapes or b"file_id" in raw or b"vector_store" in raw
 
 
 def _iter_ids(body: dict[str, Json], data: bytes) -> Iterator[StoredId]:
@@ -112,6 +114,8 @@ def _iter_ids(body: dict[str, Json], data: bytes) -> Iterator[StoredId]:
     for field in ("input", "tools") if has_files else ():
         files = iter_ids(body.get(field), _FILES)
         yield from (StoredId(field, id, may_be_dropped=True, is_shared=True) for id in files)
+        stores = iter_ids(body.get(field), _STORES)
+        yield from (StoredId(_STORE, id, may_be_dropped=True, is_shared=True) for id in stores)
 
 
 def _iter_item_ids(item: dict[str, Json], *, has_boxes: bool = True) -> Iterator[StoredId]:
@@ -150,7 +154,7 @@ def reject(stored: StoredId) -> HttpResponse:
         return build_rejection("unknown_item", param="input", id=stored.id)
     what = stored.field.capitalize() if stored.of_account else "Container"
     if stored.is_shared:
-        what = "File"
+        what = "Vector store" if stored.field == _STORE else "File"
     elif stored.field == _COMPARED[0]:
         what = "Response"
     return build_rejection("unknown_stored", param=stored.field, what=what, id=stored.id)

@@ -1,0 +1,225 @@
+"""What one key made reaches the service for no other key, from any API that could name it."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from tests.gateway.endpoint_gateway import both, secret
+from tests.gateway.endpoint_service import Asked, Served
+
+HOST = "https://generativelanguage.googleapis.com"
+FILE = "files/ofplain"
+URI = f"{HOST}/v1beta/{FILE}"
+STORE = "fileSearchStores/ofplain"
+CACHE = "cachedContents/ofplain"
+GEMINI = "/v1beta/models/gemini-3-flash-preview"
+PROVIDERS = ("openai", "anthropic", "google", "google-interactions", "cohere", "ollama")
+
+
+@pytest.fixture(scope="module")
+def gateway() -> Iterator[Any]:
+    with both(providers=PROVIDERS) as found, httpx.Client(base_url=found.url, timeout=60) as http:
+        found.http = http
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def _fresh(gateway) -> None:
+    gateway.service.reset()
+    make(gateway, "/upload/v1beta/files", {"file": {"name": FILE, "uri": URI}})
+    make(gateway, "/v1beta/fileSearchStores", {"name": STORE})
+    make(gateway, "/v1beta/cachedContents", {"name": CACHE}, model="models/gemini-3-flash-preview")
+    make(gateway, "/v1/vector_stores", {"id": "vs_ofplain"})
+    gateway.service.reset()
+
+
+def ask(gateway: Any, path: str, key: str, body: Any) -> httpx.Response:
+    headers = {"authorization": f"Bearer {secret(key)}"}
+    return gateway.http.post(path, headers=headers, json=body)
+
+
+def make(gateway: Any, path: str, made: dict[str, Any], key: str = "plain", **body: Any) -> None:
+    data = json.dumps(made).encode()
+    gateway.service.answer = lambda _: Served(200, "application/json", data)
+    assert ask(gateway, path, key, body).status_code == 200
+
+
+def gemini(*parts: Any, **more: Any) -> dict[str, Any]:
+    return {"contents": [{"role": "user", "parts": [*parts, {"text": "Hi"}]}], **more}
+
+
+def file(uri: str, name: str = "fileUri") -> dict[str, Any]:
+    return {"fileData": {name: uri, "mimeType": "application/pdf"}}
+
+
+def chat(*parts: Any) -> dict[str, Any]:
+    turn = {"role": "user", "content": [*parts, {"type": "text", "text": "Hi"}]}
+    return {"model": "gemini-3-flash-preview", "messages": [turn], "max_tokens": 99}
+
+
+def picture(url: str) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def document(kind: str, url: str) -> dict[str, Any]:
+    return {"type": kind, "source": {"type": "url", "url": url}}
+
+
+def interaction(**more: Any) -> dict[str, Any]:
+    return {"model": "google-interactions:gemini-3-flash-preview", "input": "Hi", **more}
+
+
+def image(uri: str) -> dict[str, Any]:
+    return {"type": "image", "uri": uri, "mime_type": "image/png"}
+
+
+SEARCH = {"type": "file_search", "vector_store_ids": ["vs_ofplain"]}
+RESULT = {
+    "functionResponse": {"name": "f", "response": {"output": "x"}, "parts": [file(URI)]},
+}
+CONVERSATIONS = {
+    "a vector store": (
+        "/v1/responses",
+        {"model": "gpt-5.5", "input": "Hi", "tools": [SEARCH]},
+    ),
+    "a vector store with an escaped name": (
+        "/v1/responses",
+        (
+            '{"model": "gpt-5.5", "input": "Hi", "tools": [{"type": "file_search", '
+            '"vector_\\u0073tore_ids": ["vs_ofplain"]}]}'
+        ),
+    ),
+    "a file by its address": (f"{GEMINI}:generateContent", gemini(file(URI))),
+    "a file by its name": (f"{GEMINI}:generateContent", gemini(file(FILE))),
+    "a file in the other spelling": (f"{GEMINI}:generateContent", gemini(file(URI, "file_uri"))),
+    "a file at another version": (
+        f"{GEMINI}:generateContent",
+        gemini(file(f"{HOST}/v1alpha/{FILE}")),
+    ),
+    "the content of a file": (
+        f"{GEMINI}:generateContent",
+        gemini(file(f"{URI}:download?alt=media")),
+    ),
+    "a file in a coded address": (
+        f"{GEMINI}:generateContent",
+        gemini(file(URI.replace("/files/", "/%66iles%2F"))),
+    ),
+    "a file by both": (f"{GEMINI}:generateContent", gemini(file(FILE), file(URI))),
+    "a file in a result": (f"{GEMINI}:generateContent", gemini(RESULT)),
+    "a file that is streamed about": (f"{GEMINI}:streamGenerateContent", gemini(file(URI))),
+    "a file that is counted": (f"{GEMINI}:countTokens", gemini(file(URI))),
+    "a store": (
+        f"{GEMINI}:generateContent",
+        gemini(tools=[{"fileSearch": {"fileSearchStoreNames": [STORE]}}]),
+    ),
+    "a store in the other spelling": (
+        f"{GEMINI}:generateContent",
+        gemini(tools=[{"file_search": {"file_search_store_names": [STORE]}}]),
+    ),
+    "a cache": (f"{GEMINI}:generateContent", gemini(cachedContent=CACHE)),
+    "a file in an interaction": ("/v1beta/interactions", interaction(input=[image(URI)])),
+    "a store in an interaction": (
+        "/v1beta/interactions",
+        interaction(tools=[{"type": "file_search", "file_search_store_names": [STORE]}]),
+    ),
+    "a picture of Chat": ("/v1/chat/completions", chat(picture(URI))),
+    "a picture of Messages": ("/v1/messages", chat(document("image", URI))),
+    "a document of Messages": ("/v1/messages", chat(document("document", URI))),
+    "a picture of Responses": (
+        "/v1/responses",
+        {
+            "model": "gemini-3-flash-preview",
+            "input": [{"role": "user", "content": [{"type": "input_image", "image_url": URI}]}],
+        },
+    ),
+}
+
+
+def converse(gateway: Any, path: str, key: str, body: Any) -> httpx.Response:
+    text = body if isinstance(body, str) else json.dumps(body)
+    headers = {
+        "authorization": f"Bearer {secret(key)}",
+        "content-type": "application/json",
+        **({"anthropic-version": "2023-06-01"} if path == "/v1/messages" else {}),
+    }
+    return gateway.http.post(path, headers=headers, content=text)
+
+
+@pytest.mark.parametrize("case", CONVERSATIONS)
+def test_a_conversation_names_nothing_that_another_key_made(gateway, case):
+    path, body = CONVERSATIONS[case]
+    gateway.service.answer = lambda _: Served(422, "application/json", b'{"error": {}}')
+    taken = converse(gateway, path, "second", body)
+    assert gateway.service.asked == []
+    assert taken.status_code in (403, 404), taken.text
+    assert "not found" in taken.text
+    for key in ("plain", "account"):
+        gateway.service.asked.clear()
+        converse(gateway, path, key, body)
+        assert gateway.service.asked, key
+
+
+ENDPOINTS = {
+    "a film": (
+        "/v1beta/models/veo-3.1-generate-preview:predictLongRunning",
+        {"instances": [{"prompt": "x", "video": {"uri": URI}}]},
+    ),
+    "a cache": (
+        "/v1beta/cachedContents",
+        {"model": "models/gemini-3-flash-preview", **gemini(file(URI))},
+    ),
+    "an embedding": (
+        "/v1beta/models/gemini-embedding-001:embedContent",
+        {"content": {"parts": [file(URI)]}},
+    ),
+    "a batch": (
+        f"{GEMINI}:batchGenerateContent",
+        {"batch": {"inputConfig": {"requests": {"requests": [{"request": gemini(file(URI))}]}}}},
+    ),
+    "an import": (f"/v1beta/{STORE}:importFile", {"fileName": FILE}),
+}
+
+
+@pytest.mark.parametrize("case", ENDPOINTS)
+def test_the_address_of_a_file_is_for_its_key_alone(gateway, case):
+    path, body = ENDPOINTS[case]
+    gateway.service.answer = lambda _: Served(200, "application/json", b"{}")
+    assert ask(gateway, path, "second", body).status_code == 404
+    assert gateway.service.asked == []
+    for key in ("plain", "account"):
+        answer = ask(gateway, path, key, body)
+        assert answer.status_code == 200, answer.text
+    assert [json.loads(each.body) for each in gateway.service.asked] == [body, body]
+
+
+def test_what_was_made_elsewhere_is_for_every_key_in_a_conversation(gateway):
+    bodies = [
+        gemini(file(f"{HOST}/v1beta/files/elsewhere")),
+        gemini(file("https://example.com/v1beta/report.pdf")),
+        gemini(tools=[{"fileSearch": {"fileSearchStoreNames": ["fileSearchStores/elsewhere"]}}]),
+    ]
+    gateway.service.answer = lambda _: Served(422, "application/json", b'{"error": {}}')
+    for body in bodies:
+        converse(gateway, f"{GEMINI}:generateContent", "second", body)
+    assert [json.loads(each.body)["contents"] for each in gateway.service.asked] == [
+        body["contents"] for body in bodies
+    ]
+
+
+def test_words_that_look_like_a_name_are_only_words(gateway):
+    said: list[Asked] = gateway.service.asked
+    gateway.service.answer = lambda _: Served(422, "application/json", b'{"error": {}}')
+    converse(gateway, f"{GEMINI}:generateContent", "second", gemini({"text": URI}, {"text": FILE}))
+    text = {"type": "text", "text": URI}
+    converse(gateway, "/v1/chat/completions", "second", chat(text))
+    assert len(said) == 2
+
+
+def test_a_cache_that_no_key_made_is_for_keys_with_account_state_alone(gateway):
+    body = gemini(cachedContent="cachedContents/elsewhere")
+    assert converse(gateway, f"{GEMINI}:generateContent", "plain", body).status_code == 403
+    assert gateway.service.asked == []
+    converse(gateway, f"{GEMINI}:generateContent", "account", body)
+    assert gateway.service.asked

@@ -1,0 +1,148 @@
+"""Messages of a socket name nothing of another key, and a key resumes its own sessions."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from tests.gateway.endpoint_gateway import both, secret
+from tests.gateway.endpoint_service import WAIT, Served, until
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+
+LIVE = "/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent"
+REALTIME = "/v1/realtime?model=gpt-realtime"
+URI = "https://generativelanguage.googleapis.com/v1beta/files/ofplain"
+STORE = "fileSearchStores/ofplain"
+
+
+@pytest.fixture(scope="module")
+def gateway() -> Iterator[Any]:
+    with both() as found:
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def _fresh(gateway) -> None:
+    made = {"file": {"name": "files/ofplain", "uri": URI}}, {"name": STORE}, {"id": "file-ofplain"}
+    paths = "/upload/v1beta/files", "/v1beta/fileSearchStores", "/v1/vector_stores"
+    headers = {"authorization": f"Bearer {secret('plain')}"}
+    for path, thing in zip(paths, made, strict=True):
+        data = json.dumps(thing).encode()
+        gateway.service.answer = lambda _, data=data: Served(200, "application/json", data)
+        assert httpx.post(f"{gateway.url}{path}", headers=headers, json={}).status_code == 200
+    gateway.service.reset()
+
+
+def opened(gateway: Any, path: str, key: str) -> Any:
+    headers = {"authorization": f"Bearer {secret(key)}"}
+    url = f"ws{gateway.url.removeprefix('http')}{path}"
+    return connect(url, proxy=None, open_timeout=WAIT, additional_headers=headers)
+
+
+def set_up(**more: Any) -> str:
+    return json.dumps({"setup": {"model": "models/gemini-live-x", **more}})
+
+
+def say(*parts: Any) -> str:
+    turn = {"role": "user", "parts": [*parts, {"text": "Hi"}]}
+    return json.dumps({"clientContent": {"turns": [turn], "turnComplete": True}})
+
+
+def update(**session: Any) -> str:
+    return json.dumps({"type": "session.update", "session": {"type": "realtime", **session}})
+
+
+def named(uri: str = URI) -> dict[str, Any]:
+    return {"fileData": {"fileUri": uri, "mimeType": "text/plain"}}
+
+
+PART = {"type": "input_file", "file_id": "file-ofplain"}
+ITEM = {"type": "message", "role": "user", "content": [PART]}
+THEFTS = {
+    "a store": (LIVE, [set_up(tools=[{"fileSearch": {"fileSearchStoreNames": [STORE]}}])]),
+    "a session": (LIVE, [set_up(sessionResumption={"handle": "handle-of-plain"})]),
+    "a session in the other spelling": (
+        LIVE,
+        [set_up(session_resumption={"handle": "handle-of-plain"})],
+    ),
+    "a file": (LIVE, [set_up(), say(named())]),
+    "a file with an escaped name": (
+        LIVE,
+        [set_up(), say(named()).replace("fileUri", "file\\u0055ri")],
+    ),
+    "a file that is named twice": (
+        LIVE,
+        [set_up(), say(named()).replace('"fileUri"', '"fileUri": "x", "fileUri"')],
+    ),
+    "a file of OpenAI": (
+        REALTIME,
+        [json.dumps({"type": "conversation.item.create", "item": ITEM})],
+    ),
+    "a prompt": (REALTIME, [update(prompt={"id": "pmpt_1"})]),
+    "a prompt of one answer": (
+        REALTIME,
+        [json.dumps({"type": "response.create", "response": {"prompt": {"id": "pmpt_1"}}})],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", THEFTS)
+def test_a_socket_names_nothing_that_another_key_made(gateway, case):
+    path, messages = THEFTS[case]
+    with opened(gateway, path, "second") as client:
+        for each in messages[:-1]:
+            client.send(each)
+            client.recv(WAIT)
+        client.send(messages[-1])
+        with pytest.raises(ConnectionClosed) as closed:
+            client.recv(WAIT)
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code == 1008
+    assert "not found" in closed.value.rcvd.reason or "twice" in closed.value.rcvd.reason
+    arrived = [each for got in gateway.service.sockets for each in got]
+    assert arrived == messages[:-1]
+
+
+@pytest.mark.parametrize("case", THEFTS)
+def test_a_key_with_account_state_names_all(gateway, case):
+    path, messages = THEFTS[case]
+    with opened(gateway, path, "account") as client:
+        for each in messages:
+            client.send(each)
+        until(lambda: gateway.service.sockets and gateway.service.sockets[0] == messages)
+
+
+def test_a_socket_names_what_its_key_made_and_what_was_made_elsewhere(gateway):
+    with opened(gateway, LIVE, "plain") as client:
+        sent = [
+            set_up(tools=[{"fileSearch": {"fileSearchStoreNames": [STORE]}}]),
+            say(named()),
+            say(named("https://example.com/a.png")),
+            say(named("files/elsewhere")),
+            say({"text": URI}),
+        ]
+        for each in sent:
+            client.send(each)
+            client.recv(WAIT)
+    assert gateway.service.sockets == [sent]
+
+
+def test_a_session_is_resumed_by_its_key_alone(gateway):
+    update = {"newHandle": "handle-own", "resumable": True}
+    gateway.service.say[:] = [json.dumps({"sessionResumptionUpdate": update})]
+    with opened(gateway, LIVE, "plain") as client:
+        client.send(set_up(sessionResumption={}))
+        assert json.loads(client.recv(WAIT)) == {"sessionResumptionUpdate": update}
+    gateway.service.reset()
+    again = set_up(sessionResumption={"handle": "handle-own"})
+    with opened(gateway, LIVE, "second") as client:
+        client.send(again)
+        with pytest.raises(ConnectionClosed):
+            client.recv(WAIT)
+    assert gateway.service.sockets == []
+    with opened(gateway, LIVE, "plain") as client:
+        client.send(again)
+        assert json.loads(client.recv(WAIT)) == {"setupComplete": {}}
+    assert gateway.service.sockets == [[again]]
