@@ -45,13 +45,15 @@ class EndpointApi(Struct, frozen=True, kw_only=True):
 
 
 class OutputField(Struct, frozen=True):
-    """The most tokens to write: a field, its default (None: as many as the model can), factors.
+    """The most tokens to write: a field, its default and whose that is, and its factors.
 
-    ``prompts``: a field that may be a list, each item of which is answered.
+    Elsewhere a request without the field has no limit. ``prompts``: a field that may be a list,
+    each item of which is answered.
     """
 
     field: str
     default: int | None = None
+    default_at: tuple[str, ...] = ()
     times: tuple[str, ...] = ()
     prompts: str = ""
 
@@ -65,6 +67,7 @@ class UsagePlaces(Struct, frozen=True, kw_only=True):
     thinking: tuple[str, ...] = ()
     thinking_beside: tuple[str, ...] = ()
     units: Mapping[str, str] = {}
+    text: tuple[str, ...] = ()
 
 
 class PurposeField(Struct, frozen=True):

@@ -123,7 +123,13 @@ def _read_json(match: EndpointMatch, content: EndpointContent) -> None:
     """Find the model and the ids in JSON; raises BadParameter if it could be read in two ways."""
     body, endpoint = content.body, match.endpoint
     purpose = endpoint.purpose
-    watched = (MODEL, *match.api.references, *((purpose.field,) if purpose else ()))
+    place = endpoint.output
+    watched = (
+        MODEL,
+        *match.api.references,
+        *((purpose.field,) if purpose else ()),
+        *((place.field, *place.times) if place else ()),
+    )
     check_once(body, watched)
     try:
         raw = content.raw = msgspec.json.decode(body) if body.strip() else {}
