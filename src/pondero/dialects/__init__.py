@@ -58,6 +58,8 @@ from .endpoints import (
     EndpointApi,
     EndpointMatch,
     OutputField,
+    SocketLimit,
+    SocketTurns,
     endpoint_names,
     find_closed,
     find_endpoint,
@@ -94,6 +96,13 @@ from .prompt_cache import (
 from .rate_limits import LimitNames, LimitUnit, RateLimit, RateLimitHeaders
 from .registry import COMMON, NAMES, get_dialect, guess_dialect
 from .schema_rules import OutputSupport, SchemaRules, ToolRules
+from .socket_turns import (
+    TurnEvent,
+    find_request,
+    read_turn_event,
+    restore_failed_id,
+    set_request_id,
+)
 from .tool_forms import read_function
 from .turn_forms import TurnForm
 
@@ -168,7 +177,9 @@ __all__ = [
     "SignatureSlots",
     "Signer",
     "Size",
+    "SocketLimit",
     "SocketRequest",
+    "SocketTurns",
     "StoredAnswer",
     "StoredCall",
     "StoredId",
@@ -177,12 +188,14 @@ __all__ = [
     "TagRule",
     "Told",
     "ToolRules",
+    "TurnEvent",
     "TurnForm",
     "add_answer_usages",
     "endpoint_names",
     "find_cache_rules",
     "find_closed",
     "find_endpoint",
+    "find_request",
     "find_socket",
     "find_texts",
     "get_dialect",
@@ -197,4 +210,7 @@ __all__ = [
     "read_answer_usage",
     "read_event_usage",
     "read_function",
+    "read_turn_event",
+    "restore_failed_id",
+    "set_request_id",
 ]

@@ -70,6 +70,29 @@ class UsagePlaces(Struct, frozen=True, kw_only=True):
     text: tuple[str, ...] = ()
 
 
+class SocketLimit(Struct, frozen=True):
+    """The most tokens of one answer of these models: its prompt, and what it writes."""
+
+    models: tuple[str, ...]
+    prompt: int
+    output: int
+
+
+class SocketTurns(Struct, frozen=True, kw_only=True):
+    """How to tell the answers of a socket apart; the table's head says what its fields mean."""
+
+    asks: tuple[str, ...]
+    begins: tuple[str, ...] = ()
+    ends: tuple[str, ...]
+    errors: tuple[str, ...] = ()
+    answer_id: str = ""
+    request_id: str = ""
+    failed_id: str = ""
+    is_parallel: bool = False
+    unseen: tuple[str, ...] = ()
+    limits: tuple[SocketLimit, ...]
+
+
 class PurposeField(Struct, frozen=True):
     """The field that says what a file is for, and the values that are no requests to a model."""
 
@@ -102,6 +125,7 @@ class Endpoint(Struct, frozen=True, kw_only=True, dict=True):
     output: OutputField | None = None
     usage: UsagePlaces = UsagePlaces()
     usage_marks: tuple[str, ...] = ()
+    turns: SocketTurns | None = None
     setup: tuple[str, ...] = ()
     gives: tuple[str, ...] = ()
     given_query: str = ""

@@ -18,7 +18,7 @@ from ...errors import PermissionDenied
 from ...store import price_usage
 from ..server.context import GatewayContext
 from .admission import Admission, list_uses, make_quota_error
-from .quota import BILLION, Quota, QuotaUse, Unit
+from .quota import BILLION, Quota, Unit, counts_cost
 from .usage_meter import Figures, UsageMeter
 
 
@@ -138,35 +138,25 @@ def _price_most(call: EndpointCall) -> int:
     price = call.find_price()
     if price is not None:
         return ceil(price * BILLION)
-    if call.provider.auth == "none" or call.most == Usage(0, output=0):
+    if call.most == Usage(0, output=0):
         return 0
+    _need_price(call)
+    return 0
+
+
+def check_price(call: EndpointCall, quotas: Sequence[Quota]) -> None:
+    """Raise PermissionDenied if a quota counts costs, and the model has no price."""
+    one = replace(call, most=Usage(1, output=1))
+    if counts_cost(quotas) and one.find_price() is None:
+        _need_price(call)
+
+
+def _need_price(call: EndpointCall) -> None:
+    """Raise PermissionDenied, unless the service is the user's own server."""
+    if call.provider.auth == "none":
+        return
     message = (
         f"no price is known for {call.provider.name}:{call.model}, so a cost budget cannot be "
         "enforced"
     )
     raise PermissionDenied(message, status=403)
-
-
-class SocketQuota:
-    """What a socket has used of the quotas of its key and route, while it is open."""
-
-    def __init__(self, gateway: GatewayContext, id: str, quotas: Sequence[Quota]) -> None:
-        self._gateway = gateway
-        self._id = id
-        self._quotas = [quota for quota in quotas if quota.unit != "requests"]
-        self._count = 0
-
-    async def add(self, figures: Figures) -> bool:
-        """Reserve what an answer used; return whether all quotas had room for it."""
-        if not self._quotas:
-            return True
-        self._count += 1
-        amounts = figures.amounts()
-        uses = [QuotaUse(quota, amounts[quota.unit]) for quota in self._quotas]
-        return await self._gateway.state.reserve(f"{self._id}.s{self._count}", uses) is None
-
-    def settle(self) -> None:
-        """Give back what was reserved on the way: the socket's record has all of it."""
-        for number in range(1, self._count + 1):
-            nothing = [QuotaUse(quota, 0) for quota in self._quotas]
-            self._gateway.state.settle(f"{self._id}.s{number}", nothing)
