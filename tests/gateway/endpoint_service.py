@@ -305,13 +305,14 @@ class EndpointService:
         self.answer: Any = None  # in place of the usual answers
         self.url = ""
         self.say: list[str] = []
+        self.speak: Any = None  # makes the events after a client's, in place of the usual ones
         self.close_with: tuple[int, str] | None = None
         self.pieces = 0
 
     def reset(self) -> None:
         for each in (self.asked, self.served, self.sockets, self.opened, self.ended, self.say):
             each.clear()
-        self.answer = self.close_with = None
+        self.answer = self.close_with = self.speak = None
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "websocket":
@@ -357,6 +358,7 @@ class EndpointService:
         offered = [each for each in scope["subprotocols"] if "." not in each]
         await send({"type": "websocket.accept", "subprotocol": offered[0] if offered else None})
         got: list[Any] = []
+        speaking: list[Any] = []
         self.sockets.append(got)
         for text in self.say:
             await send({"type": "websocket.send", "text": text})
@@ -371,6 +373,9 @@ class EndpointService:
                 code, reason = self.close_with
                 await send({"type": "websocket.close", "code": code, "reason": reason})
                 return
+            if self.speak is not None:
+                speaking.append(asyncio.ensure_future(self.speak(message[kind], send)))
+                continue
             for text in _answer_event(message[kind]):
                 await send({"type": "websocket.send", "text": text})
 

@@ -57,6 +57,9 @@ from .endpoints import (
     Endpoint,
     EndpointApi,
     EndpointMatch,
+    OutputField,
+    SocketLimit,
+    SocketTurns,
     endpoint_names,
     find_closed,
     find_endpoint,
@@ -94,6 +97,13 @@ from .rate_limits import LimitNames, LimitUnit, RateLimit, RateLimitHeaders
 from .registry import COMMON, NAMES, get_dialect, guess_dialect
 from .resource_names import find_resource
 from .schema_rules import OutputSupport, SchemaRules, ToolRules
+from .socket_turns import (
+    TurnEvent,
+    find_request,
+    read_turn_event,
+    restore_failed_id,
+    set_request_id,
+)
 from .tool_forms import read_function
 from .turn_forms import TurnForm
 
@@ -144,6 +154,7 @@ __all__ = [
     "NeededField",
     "NewConversation",
     "OtherModels",
+    "OutputField",
     "OutputSupport",
     "OwnPaths",
     "OwnTelemetry",
@@ -167,7 +178,9 @@ __all__ = [
     "SignatureSlots",
     "Signer",
     "Size",
+    "SocketLimit",
     "SocketRequest",
+    "SocketTurns",
     "StoredAnswer",
     "StoredCall",
     "StoredId",
@@ -176,12 +189,14 @@ __all__ = [
     "TagRule",
     "Told",
     "ToolRules",
+    "TurnEvent",
     "TurnForm",
     "add_answer_usages",
     "endpoint_names",
     "find_cache_rules",
     "find_closed",
     "find_endpoint",
+    "find_request",
     "find_resource",
     "find_socket",
     "find_texts",
@@ -197,4 +212,7 @@ __all__ = [
     "read_answer_usage",
     "read_event_usage",
     "read_function",
+    "read_turn_event",
+    "restore_failed_id",
+    "set_request_id",
 ]

@@ -11,6 +11,8 @@ from .endpoints import Endpoint, UsagePlaces
 _LINES = ("text/event-stream", "ndjson", "stream+json", "jsonl")
 _LONGEST = 32 << 20
 """Bytes of an answer that are kept to read its counts, which are at its end."""
+_LONGEST_TOKEN = 8
+"""Characters per token of an answer, which no service exceeds on average."""
 
 
 class AnswerUsage(Struct, frozen=True):
@@ -105,6 +107,12 @@ class AnswerUsageReader:
         self._held = bytearray()
         self.found: AnswerUsage = AnswerUsage()
         self.whole: Json = None
+        self._characters = 0
+
+    @property
+    def written(self) -> int:
+        """Return the tokens that the text so far has at least."""
+        return self._characters // _LONGEST_TOKEN
 
     def feed(self, data: bytes) -> None:
         """Take a piece of the answer."""
@@ -129,12 +137,18 @@ class AnswerUsageReader:
             return
         self.whole = _parse(bytes(self._held))
         self.found = read_answer_usage(self.whole, self._places)
+        self._add_text(self.whole)
 
     def _read_line(self, line: bytes) -> None:
         text = line.strip().removeprefix(b"data:").strip()
         if text.startswith(b"{"):
-            found = read_answer_usage(_parse(text), self._places)
-            self.found = found or self.found
+            raw = _parse(text)
+            self.found = read_answer_usage(raw, self._places) or self.found
+            self._add_text(raw)
+
+    def _add_text(self, raw: Json) -> None:
+        for path in self._places.text:
+            self._characters += sum(map(len, find_texts(raw, path)))
 
 
 def _parse(data: bytes) -> Json:

@@ -65,13 +65,15 @@ class EndpointApi(Struct, frozen=True, kw_only=True):
 
 
 class OutputField(Struct, frozen=True):
-    """The most tokens to write: a field, its default (None: as many as the model can), factors.
+    """The most tokens to write: a field, its default and whose that is, and its factors.
 
-    ``prompts``: a field that may be a list, each item of which is answered.
+    Elsewhere a request without the field has no limit. ``prompts``: a field that may be a list,
+    each item of which is answered.
     """
 
     field: str
     default: int | None = None
+    default_at: tuple[str, ...] = ()
     times: tuple[str, ...] = ()
     prompts: str = ""
 
@@ -85,6 +87,30 @@ class UsagePlaces(Struct, frozen=True, kw_only=True):
     thinking: tuple[str, ...] = ()
     thinking_beside: tuple[str, ...] = ()
     units: Mapping[str, str] = {}
+    text: tuple[str, ...] = ()
+
+
+class SocketLimit(Struct, frozen=True):
+    """The most tokens of one answer of these models: its prompt, and what it writes."""
+
+    models: tuple[str, ...]
+    prompt: int
+    output: int
+
+
+class SocketTurns(Struct, frozen=True, kw_only=True):
+    """How to tell the answers of a socket apart; the table's head says what its fields mean."""
+
+    asks: tuple[str, ...]
+    begins: tuple[str, ...] = ()
+    ends: tuple[str, ...]
+    errors: tuple[str, ...] = ()
+    answer_id: str = ""
+    request_id: str = ""
+    failed_id: str = ""
+    is_parallel: bool = False
+    unseen: tuple[str, ...] = ()
+    limits: tuple[SocketLimit, ...]
 
 
 class PurposeField(Struct, frozen=True):
@@ -119,6 +145,7 @@ class Endpoint(Struct, frozen=True, kw_only=True, dict=True):
     output: OutputField | None = None
     usage: UsagePlaces = UsagePlaces()
     usage_marks: tuple[str, ...] = ()
+    turns: SocketTurns | None = None
     setup: tuple[str, ...] = ()
     gives: tuple[str, ...] = ()
     given_query: str = ""

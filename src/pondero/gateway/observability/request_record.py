@@ -70,12 +70,13 @@ class RequestRecord:
             self._facts["end"] = "left"
 
     def _note_try(self) -> None:
-        """Set the time of a request to a service.
-
-        Save what that may serve from now on, in case that this process is killed.
-        """
+        """Set the time of a request to a service, and save what that may serve from now on."""
         self._facts["last_try"] = monotonic() - self._begun
         self._facts.setdefault("first_try", self._facts["last_try"])
+        self.save_progress()
+
+    def save_progress(self) -> None:
+        """Save what may have been served, in case that this process is killed."""
         if self._gateway.save_begun is not None:
             killed = {**self._facts, "status": 500, "end": "failed", "reason": KILLED}
             killed["offline"] = not self._gateway.transport.needs_key

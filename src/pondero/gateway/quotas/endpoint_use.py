@@ -7,56 +7,33 @@ answer does not say less. Where only the answer says it, a budget that is spent 
 from collections.abc import Sequence
 from decimal import Decimal
 from math import ceil
-from typing import TypeGuard
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from ...canon import Json, Usage
+from ...canon import Usage
 from ...catalog import Provider
 from ...dialects import AnswerUsage, Endpoint
 from ...errors import PermissionDenied
 from ...store import price_usage
-from ..requests.routed_request import UNKNOWN_OUTPUT
 from ..server.context import GatewayContext
 from .admission import Admission, list_uses, make_quota_error
-from .quota import BILLION, Quota, QuotaUse, Unit
+from .quota import BILLION, Quota, Unit, counts_cost
 from .usage_meter import Figures, UsageMeter
-
-_MOST_TIMES = 1 << 20  # of a factor that a client made up
-
-
-def find_most(endpoint: Endpoint, body: bytes, raw: Json) -> Usage | None:
-    """Return the most tokens that a request can use; None if its body does not limit them."""
-    if endpoint.counts != "body":
-        return None
-    if endpoint.output is None:
-        return Usage(len(body), output=0)
-    fields = raw if isinstance(raw, dict) else {}
-    place = endpoint.output
-    limit = fields.get(place.field)
-    most: int = limit if _is_count(limit) else place.default or UNKNOWN_OUTPUT
-    times = max([1, *(_count(fields.get(name)) for name in place.times)])
-    prompts = fields.get(place.prompts)
-    times *= max(1, len(prompts)) if isinstance(prompts, list) else 1
-    return Usage(len(body), output=most * min(times, _MOST_TIMES))
-
-
-def _is_count(value: Json) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _count(value: Json) -> int:
-    return value if _is_count(value) else 1
 
 
 class EndpointCall(Struct):
-    """One request to a service; ``most`` counts if its answer says nothing."""
+    """One request to a service; ``most`` counts if its answer says nothing.
+
+    ``written``: tokens that the text of the answer has at least.
+    """
 
     provider: Provider
     model: str | None
     most: Usage | None
     found: AnswerUsage = AnswerUsage()
     is_free: bool = False
+    written: int = 0
 
     def find_usage(self) -> tuple[Usage, bool]:
         """Return the tokens, and whether they are estimated."""
@@ -64,7 +41,11 @@ class EndpointCall(Struct):
             return Usage(), False
         if self.found.usage is not None:
             return self.found.usage, False
-        return self.most or Usage(), self.most is not None
+        if self.most is None:
+            return Usage(), False
+        if self.written > (self.most.output or 0):  # the service did not keep to the limit
+            return replace(self.most, output=self.written), True
+        return self.most, True
 
     def find_price(self) -> Decimal | None:
         """Return the cost in dollars; None if no price is known."""
@@ -133,7 +114,7 @@ async def admit_endpoint(
     uses = list_uses(quotas, amounts)
     full = await gateway.state.reserve(id, uses)
     if full is not None:
-        raise make_quota_error(full, gateway.now(), "send less at once")
+        raise make_quota_error(full, gateway.now(), "send less at once, or let it write less")
     return Admission(gateway, id, uses)
 
 
@@ -157,35 +138,25 @@ def _price_most(call: EndpointCall) -> int:
     price = call.find_price()
     if price is not None:
         return ceil(price * BILLION)
-    if call.provider.auth == "none" or call.most == Usage(0, output=0):
+    if call.most == Usage(0, output=0):
         return 0
+    _need_price(call)
+    return 0
+
+
+def check_price(call: EndpointCall, quotas: Sequence[Quota]) -> None:
+    """Raise PermissionDenied if a quota counts costs, and the model has no price."""
+    one = replace(call, most=Usage(1, output=1))
+    if counts_cost(quotas) and one.find_price() is None:
+        _need_price(call)
+
+
+def _need_price(call: EndpointCall) -> None:
+    """Raise PermissionDenied, unless the service is the user's own server."""
+    if call.provider.auth == "none":
+        return
     message = (
         f"no price is known for {call.provider.name}:{call.model}, so a cost budget cannot be "
         "enforced"
     )
     raise PermissionDenied(message, status=403)
-
-
-class SocketQuota:
-    """What a socket has used of the quotas of its key and route, while it is open."""
-
-    def __init__(self, gateway: GatewayContext, id: str, quotas: Sequence[Quota]) -> None:
-        self._gateway = gateway
-        self._id = id
-        self._quotas = [quota for quota in quotas if quota.unit != "requests"]
-        self._count = 0
-
-    async def add(self, figures: Figures) -> bool:
-        """Reserve what an answer used; return whether all quotas had room for it."""
-        if not self._quotas:
-            return True
-        self._count += 1
-        amounts = figures.amounts()
-        uses = [QuotaUse(quota, amounts[quota.unit]) for quota in self._quotas]
-        return await self._gateway.state.reserve(f"{self._id}.s{self._count}", uses) is None
-
-    def settle(self) -> None:
-        """Give back what was reserved on the way: the socket's record has all of it."""
-        for number in range(1, self._count + 1):
-            nothing = [QuotaUse(quota, 0) for quota in self._quotas]
-            self._gateway.state.settle(f"{self._id}.s{number}", nothing)

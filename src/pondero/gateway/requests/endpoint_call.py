@@ -19,7 +19,8 @@ from ..answers.key_filter import KeyFilter
 from ..answers.response_writer import ResponseWriter
 from ..config.model import GatewayRoute
 from ..observability.request_record import RequestRecord
-from ..quotas.endpoint_use import EndpointCall, EndpointMeter, admit_endpoint, find_most
+from ..quotas.endpoint_bound import check_limit, find_most
+from ..quotas.endpoint_use import EndpointCall, EndpointMeter, admit_endpoint
 from ..quotas.quota import find_quotas
 from ..server.arrival import Arrival
 from ..server.context import GatewayContext, Requester
@@ -136,9 +137,11 @@ class EndpointExchange:
         if match.endpoint.lines is not None:
             lines = match.endpoint.lines
             content.body, targets = await dial_lines(gateway, self._call, lines, content.body)
-        most = find_most(match.endpoint, content.body, content.raw)
+        providers = [each.provider.name for each in targets]
+        most = find_most(match.endpoint, content.body, content.raw, providers=providers)
         first = EndpointCall(targets[0].provider, targets[0].model, most)
         quotas = find_quotas(key, self._requester.group, route)
+        check_limit(match.endpoint, content.raw, providers=providers, quotas=quotas)
         admission = await admit_endpoint(
             gateway, self._arrival.id, quotas=quotas, endpoint=match.endpoint, call=first
         )
@@ -230,14 +233,14 @@ class EndpointExchange:
         headers = hidden.headers(
             pick_answer_headers(self._match, answer.head.headers, self._arrival.head)
         ) | {HEADER: self._arrival.id}
+        reader = AnswerUsageReader(
+            self._match.endpoint, answer.head.headers.get("content-type", "")
+        )
         try:
             if status >= 300:
                 body = await _read_all(answer)
                 await self._pass_error(status, headers, hidden.whole(redact_bytes(body)), target)
                 return
-            reader = AnswerUsageReader(
-                self._match.endpoint, answer.head.headers.get("content-type", "")
-            )
             gives = self._match.endpoint.gives or self._match.endpoint.given_query
             if gives and _is_short(answer):
                 await self._pass_whole(answer, (status, headers), hidden, reader, target)
@@ -247,6 +250,7 @@ class EndpointExchange:
                 await self._pass_stream(answer, (status, headers), hidden, reader)
             call.found = reader.found
         finally:
+            call.written = reader.written
             await answer.aclose()
         self.record.note(status=status, end="done")
 

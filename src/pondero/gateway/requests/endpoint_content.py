@@ -122,9 +122,14 @@ def _read_json(match: EndpointMatch, content: EndpointContent) -> None:
     """Find the model and the ids in JSON; raises BadParameter if it could be read in two ways."""
     body, endpoint = content.body, match.endpoint
     purpose = endpoint.purpose
-    api = match.api
+    api, place = match.api, endpoint.output
     named = (*api.references, *api.addresses)
-    watched = (MODEL, *named, *((purpose.field,) if purpose else ()))
+    watched = (
+        MODEL,
+        *named,
+        *((purpose.field,) if purpose else ()),
+        *((place.field, *place.times) if place else ()),
+    )
     check_once(body, watched)
     try:
         raw = content.raw = msgspec.json.decode(body) if body.strip() else {}

@@ -1,21 +1,30 @@
 """Sockets of models that speak: messages pass in both directions, and are counted as one request.
 
-The service's events say what each answer used. If a quota has no room for more, both ends close.
+The service's events say what each answer used; one that is not complete at the end counts as the
+most it can use. Under a quota, one answer is made after the other, and if the quota has no room for
+more, both ends close. They close too if the key ends.
 """
 
-from asyncio import FIRST_COMPLETED, CancelledError, create_task, timeout, wait
+from asyncio import FIRST_COMPLETED, CancelledError, Event, create_task, timeout, wait
+from secrets import token_hex
 from urllib.parse import urlsplit
 
 import msgspec
 
-from ...canon import Json
+from ...canon import Json, Usage
 from ...dialects import (
+    AnswerUsage,
     Endpoint,
     EndpointMatch,
-    add_answer_usages,
+    SocketTurns,
+    TurnEvent,
+    find_request,
     find_socket,
     get_dialect,
     read_event_usage,
+    read_turn_event,
+    restore_failed_id,
+    set_request_id,
 )
 from ...errors import BadParameter, PonderoError
 from ...exchange import list_keys
@@ -28,8 +37,10 @@ from ...transport import (
 )
 from ..answers.key_filter import KeyFilter
 from ..observability.request_record import RequestRecord
-from ..quotas.endpoint_use import EndpointCall, EndpointMeter, SocketQuota, admit_endpoint
+from ..quotas.endpoint_use import EndpointCall, admit_endpoint, check_price
 from ..quotas.quota import find_quotas
+from ..quotas.socket_answers import SocketAnswers, SocketCall
+from ..quotas.socket_quota import SocketMeter, SocketQuota
 from ..quotas.usage_meter import Figures
 from ..server.context import GatewayContext, Requester
 from ..server.sockets import Socket, SocketEnd, SocketOpening
@@ -39,6 +50,7 @@ from .endpoint_request import make_request
 from .endpoint_target import EndpointTarget, find_endpoint_targets
 from .errors import describe_reason, error_response, redact_bytes, write_error
 from .request_id import HEADER, name_request
+from .requester import AccessDenied, identify
 from .routed_request import ClientRequest
 from .socket_ids import SocketIds
 
@@ -48,6 +60,8 @@ _FAILED = 1011
 _AWAY = 1001
 _OPEN = 101
 _LONGEST_REASON = 120  # bytes; a close frame has room for 123
+_LOOK = 1.0  # second between two looks at the key, while messages pass that ask for no answer
+_SPENT = "a budget or a rate limit of this key or route is spent"
 
 
 async def serve_realtime(
@@ -95,11 +109,16 @@ class SocketExchange:
         )
         self.record: RequestRecord = RequestRecord(gateway, self._call)
         self.record.note(endpoint=match.endpoint.name, road="passed", stream=True, status=_OPEN)
-        self.meter: EndpointMeter = EndpointMeter()
+        self.meter: SocketMeter = SocketMeter()
         self.record.set_meter(self.meter)
         self._service: ServiceSocket | None = None
-        self._used: EndpointCall | None = None
-        self._quota: SocketQuota | None = None
+        self._used: SocketCall | None = None
+        self._quota: SocketQuota = SocketQuota(gateway, opening.id, ())
+        self._requests: dict[str, Json] = {}  # our id of each, and the client's
+        self._is_idle = Event()  # no answer is being made
+        self._is_idle.set()
+        self._has_reported = False  # something, since the latest end of an answer
+        self._looked = gateway.now()
         self._hidden = KeyFilter(())
         self._ids = SocketIds(gateway, requester, match)
 
@@ -120,7 +139,8 @@ class SocketExchange:
         content.model = _read_setup(first, match.endpoint)
         target = await self._admit(content)
         await self._connect(content, target)
-        if self._service is not None:
+        if self._service is not None and self._used is not None:
+            self._used.answers.note_message(first)
             await self._service.send(_rename_setup(first, match, target, content.model))
         await self._pass_messages(client)
 
@@ -148,11 +168,12 @@ class SocketExchange:
         )
         call = EndpointCall(target.provider, target.model, None)
         quotas = find_quotas(key, self._requester.group, route)
+        check_price(call, quotas)
         admission = await admit_endpoint(
             gateway, self._opening.id, quotas=quotas, endpoint=match.endpoint, call=call
         )
         self.record.admit(admission)
-        self._quota = SocketQuota(gateway, self._opening.id, quotas)
+        self._quota = self.meter.quota = SocketQuota(gateway, self._opening.id, quotas)
         return target
 
     async def _connect(self, content: EndpointContent, target: EndpointTarget) -> None:
@@ -161,7 +182,9 @@ class SocketExchange:
         self._hidden = KeyFilter(list_keys(http))
         headers = {n: v for n, v in http.headers.items() if n not in ("content-type", "accept")}
         offered = [each for each in self._opening.subprotocols if each in match.api.protocols]
-        self._used = await self.meter.begin_call(target.provider, target.model, None)
+        answers = SocketAnswers(match.endpoint.turns, target.model)
+        self._used = SocketCall(target.provider, target.model, None, answers=answers)
+        self.meter.begin_socket(self._used)
         try:
             self._service = await open_service_socket(
                 http.url,
@@ -180,7 +203,7 @@ class SocketExchange:
         service = self._service
         if service is None:
             return
-        there = create_task(_pass_up(client, service, self._ids))
+        there = create_task(self._pass_up(client, service))
         back = create_task(self._pass_down(client, service))
         try:
             done, _ = await wait((there, back), return_when=FIRST_COMPLETED)
@@ -210,31 +233,143 @@ class SocketExchange:
         elif error is not None:
             raise error
 
+    async def _pass_up(self, client: Socket, service: ServiceSocket) -> None:
+        """Pass the client's messages on; a request for an answer needs room in all quotas."""
+        turns, used = self._match.endpoint.turns, self._used
+        while used is not None:
+            message = await self._ids.check(await client.receive())
+            request = find_request(message, turns) if turns is not None else None
+            why = await self._find_denial(asks=request is not None)
+            if why is None and request is not None and turns is not None:
+                message, why = await self._begin_answer(client, message, request, turns)
+            if why is not None:
+                await self._close_both(client, why)
+                return
+            used.answers.note_message(message)
+            await service.send(message)
+
+    async def _begin_answer(
+        self, client: Socket, message: str | bytes, request: Json, turns: SocketTurns
+    ) -> tuple[str | bytes, str | None]:
+        """Return a request as it is sent; or, if it is not, why."""
+        used = self._used
+        if used is None:
+            return message, None
+        id = f"evt_{token_hex(12)}"
+        if self._quota.counts:
+            data = message.encode() if isinstance(message, str) else message
+            check_once(data, ("type", turns.request_id) if turns.request_id else ())
+            if turns.is_parallel:
+                await self._wait_until_idle(client)
+            if not await self._quota.begin(self._make_figures(used.answers.find_most())):
+                return message, _SPENT
+            if turns.request_id:  # else an error could be taken for one of another message
+                message, self._requests[id] = set_request_id(request, turns, id)
+        used.answers.ask(id)
+        self._is_idle.clear()
+        self.record.save_progress()
+        return message, None
+
+    async def _wait_until_idle(self, client: Socket) -> None:
+        """Wait until no answer is being made; raises SocketEnd if the client leaves."""
+        idle, left = create_task(self._is_idle.wait()), create_task(client.wait_until_left())
+        try:
+            await wait((idle, left), return_when=FIRST_COMPLETED)
+        finally:
+            idle.cancel()
+            left.cancel()
+            await wait((idle, left))
+        if client.closed is not None:
+            raise client.closed
+
+    async def _find_denial(self, *, asks: bool) -> str | None:
+        """Return why the key has ended; it is not looked at with each message."""
+        now = self._gateway.now()
+        if not asks and 0 <= now - self._looked < _LOOK:
+            return None
+        self._looked = now
+        try:
+            requester = await identify(self._gateway, self._opening.head)
+            check_listed(self._match, requester.key)
+        except (AccessDenied, PonderoError) as error:
+            return str(error) if isinstance(error, AccessDenied) else describe_reason(error)
+        return None
+
+    async def _close_both(self, client: Socket, reason: str) -> None:
+        self.record.note(end="failed", reason=reason)
+        await client.close(_REJECTED, _shorten(reason))
+        if self._service is not None:
+            await self._service.close(_AWAY)
+
     async def _pass_down(self, client: Socket, service: ServiceSocket) -> None:
         """Pass the service's messages on; if a quota is spent, close both ends."""
         while True:
             message = await service.receive()
             self.record.note_first()
-            has_room = await self._count(message)
             if self._used is not None:
                 await self._ids.record(message, self._used.provider.name)
+            message, has_room = await self._count(message)
             await client.send(self._redact(message))
             if not has_room:
-                reason = "a budget or a rate limit of this key or route is spent"
-                self.record.note(end="failed", reason=reason)
-                await client.close(_REJECTED, reason)
-                await service.close(_AWAY)
+                await self._close_both(client, _SPENT)
                 return
 
-    async def _count(self, message: str | bytes) -> bool:
-        found = read_event_usage(message, self._match.endpoint)
-        if not found or self._used is None:
-            return True
-        self._used.found = add_answer_usages(self._used.found, found)
-        one = EndpointCall(self._used.provider, self._used.model, None, found)
-        usage, _ = one.find_usage()
-        figures = Figures(usage=usage, cost=one.find_price())
-        return self._quota is None or await self._quota.add(figures)
+    async def _count(self, message: str | bytes) -> tuple[str | bytes, bool]:
+        """Count what a message reports; return it for the client, and whether there was room."""
+        endpoint, used = self._match.endpoint, self._used
+        if used is None:
+            return message, True
+        used.answers.note_message(message)
+        found = read_event_usage(message, endpoint)
+        self._has_reported = self._has_reported or bool(found)
+        has_room = True
+        turns = endpoint.turns
+        event = read_turn_event(message, turns) if turns is not None else TurnEvent()
+        if event.begins:
+            used.answers.begin(event.answer)
+            self._is_idle.clear()
+        if event.ends and turns is not None:
+            has_room = await self._end_answer(used, event, found, turns)
+        elif found:
+            used.add(found)
+            has_room = await self._quota.add(self._make_figures(found.usage))
+        if event.is_error and turns is not None:
+            message = self._fail_request(used, message, event, turns)
+        if event.ends or event.is_error or found:
+            self.record.save_progress()
+        if not used.answers.open:
+            self._is_idle.set()
+        return message, has_room
+
+    async def _end_answer(
+        self, used: SocketCall, event: TurnEvent, found: AnswerUsage, turns: SocketTurns
+    ) -> bool:
+        most = used.answers.end(event.answer)
+        is_known = bool(found) or (self._has_reported and not turns.is_parallel)
+        self._has_reported = False
+        if not is_known:
+            found = AnswerUsage(most)
+        used.add(found, is_estimated=not is_known)
+        return await self._quota.end(self._make_figures(found.usage))
+
+    def _fail_request(
+        self, used: SocketCall, message: str | bytes, event: TurnEvent, turns: SocketTurns
+    ) -> str | bytes:
+        """Forget a request that the service rejects; return the error for the client."""
+        if not self._quota.counts:
+            used.answers.fail(None)
+            return message
+        if event.failed is None or event.failed not in self._requests:
+            return message
+        used.answers.fail(event.failed)
+        self._quota.release()
+        return restore_failed_id(message, turns, self._requests.pop(event.failed))
+
+    def _make_figures(self, usage: Usage | None) -> Figures:
+        if usage is None or self._used is None:
+            return Figures()
+        one = EndpointCall(self._used.provider, self._used.model, None, AnswerUsage(usage))
+        return Figures(usage=usage, cost=one.find_price())
 
     def _redact(self, message: str | bytes) -> str | bytes:
         if isinstance(message, bytes):
@@ -262,20 +397,17 @@ class SocketExchange:
         if self._opening.socket is None:
             await self._opening.reject(name_request(response, service, self._opening.id))
         else:
-            reason = describe_reason(error).encode()[:_LONGEST_REASON].decode("utf-8", "ignore")
-            await self._opening.socket.close(_REJECTED, reason)
+            await self._opening.socket.close(_REJECTED, _shorten(describe_reason(error)))
 
     async def close(self) -> None:
         """Close the service's side, and count what was used."""
         if self._service is not None:
             await self._service.close(_AWAY)
-        if self._quota is not None:
-            self._quota.settle()
+        self._quota.settle()
 
 
-async def _pass_up(client: Socket, service: ServiceSocket, ids: SocketIds) -> None:
-    while True:
-        await service.send(await ids.check(await client.receive()))
+def _shorten(reason: str) -> str:
+    return reason.encode()[:_LONGEST_REASON].decode("utf-8", "ignore")
 
 
 async def _receive_setup(client: Socket) -> str | bytes:

@@ -1,0 +1,96 @@
+"""Reads messages of sockets: which of them ask for an answer, begin one, end one or reject one."""
+
+import json
+
+import msgspec
+from msgspec import Struct
+
+from ..canon import Json
+from .endpoints import SocketTurns
+
+
+class TurnEvent(Struct, frozen=True):
+    """What a message of a service says about answers; ``failed``: the request that it rejects."""
+
+    begins: bool = False
+    ends: bool = False
+    is_error: bool = False
+    answer: str = ""
+    failed: str | None = None
+
+
+_NO_EVENT = TurnEvent()
+
+
+def find_request(message: str | bytes, turns: SocketTurns) -> Json:
+    """Return a client's message that asks for an answer; None if it does not."""
+    raw = _parse(message)
+    return raw if _matches(raw, turns.asks) else None
+
+
+def read_turn_event(message: str | bytes, turns: SocketTurns) -> TurnEvent:
+    """Return what a message of the service says about its answers."""
+    data = message.encode() if isinstance(message, str) else message
+    places = (*turns.begins, *turns.ends, *turns.errors)
+    if not any(_find_mark(place) in data for place in places):
+        return _NO_EVENT
+    raw = _parse(message)
+    failed = _get(raw, turns.failed_id) if turns.failed_id else None
+    answer = _get(raw, turns.answer_id) if turns.answer_id else None
+    return TurnEvent(
+        begins=_matches(raw, turns.begins),
+        ends=_matches(raw, turns.ends),
+        is_error=_matches(raw, turns.errors),
+        answer=answer if isinstance(answer, str) else "",
+        failed=failed if isinstance(failed, str) else None,
+    )
+
+
+def set_request_id(raw: Json, turns: SocketTurns, id: str) -> tuple[str, Json]:
+    """Return a client's message with another id, and the id that it had."""
+    had = raw.get(turns.request_id)
+    return json.dumps({**raw, turns.request_id: id}), had
+
+
+def restore_failed_id(message: str | bytes, turns: SocketTurns, id: Json) -> str:
+    """Return the service's error with the id that the client's message had."""
+    raw = inner = _parse(message)
+    *steps, last = turns.failed_id.split(".")
+    for step in steps:
+        inner = inner[step]
+    inner[last] = id
+    return json.dumps(raw)
+
+
+def _find_mark(place: str) -> bytes:
+    path, _, value = place.partition("=")
+    return (value or path.rpartition(".")[2]).encode()
+
+
+def _matches(raw: Json, places: tuple[str, ...]) -> bool:
+    for place in places:
+        path, _, value = place.partition("=")
+        found = _get(raw, path)
+        if found == value if value else found not in (None, False):
+            return True
+    return False
+
+
+def _get(raw: Json, path: str) -> Json:
+    for name in path.split("."):
+        if not isinstance(raw, dict):
+            return None
+        raw = raw.get(name)
+    return raw
+
+
+def _parse(message: str | bytes) -> Json:
+    """Return the JSON of a message as the most lenient reader finds it; None if it has none."""
+    try:
+        return msgspec.json.decode(message)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    try:
+        return json.loads(message)
+    except (ValueError, RecursionError):
+        return None

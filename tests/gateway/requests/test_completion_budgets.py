@@ -1,0 +1,145 @@
+"""Completions under a budget: however a request says how much may be written, that is counted."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from tests.gateway.endpoint_gateway import make_gateway_key, secret, serving
+from tests.gateway.endpoint_service import Asked, Served, serving_endpoints, until
+
+from pondero.gateway.config.model import GatewayRoute, SpendBudget
+
+BUDGET = 40_000
+KEYS = (
+    make_gateway_key("few", budget=SpendBudget(tokens=BUDGET), endpoints=("completions",)),
+    make_gateway_key("free"),
+)
+ROUTES = (
+    GatewayRoute(match="lax", to=("mistral:codestral-latest",)),
+    GatewayRoute(match="instruct", to=("openai:gpt-3.5-turbo-instruct",)),
+    GatewayRoute(match="either", to=("openai:gpt-3.5-turbo-instruct", "mistral:codestral-latest")),
+    GatewayRoute(match="old", to=("anthropic:claude-2.1",)),
+)
+OPENAI, FIM = "/v1/completions", "/v1/fim/completions"
+
+
+class Writer:
+    """A service that takes numbers as pydantic does, and writes as much as it may."""
+
+    def __init__(self) -> None:
+        self.billed = 0
+        self.default = 3_000
+
+    def __call__(self, asked: Asked) -> Served:
+        body = json.loads(asked.body)
+        times = max(self._read(body.get(name), 1) for name in ("n", "best_of"))
+        times *= len(body["prompt"]) if isinstance(body["prompt"], list) else 1
+        wrote = self._read(body.get("max_tokens"), self.default) * times
+        self.billed += wrote
+        place = {"delta": {"content": "word " * wrote}} if "fim" in asked.path else {}
+        choice = {"index": 0, "text": "word " * wrote, "finish_reason": "length", **place}
+        if place:
+            del choice["text"]
+        event = {"id": "c", "object": "text_completion", "choices": [choice]}
+        text = f"data: {json.dumps(event)}\n\ndata: [DONE]\n\n"
+        return Served(200, "text/event-stream", text.encode())
+
+    def _read(self, value: Any, default: int) -> int:
+        return default if value is None else int(float(value))
+
+
+@pytest.fixture
+def gateway() -> Iterator[Any]:
+    with serving_endpoints() as service, serving(service, keys=KEYS, routes=ROUTES) as found:
+        service.answer = found.writer = Writer()
+        with httpx.Client(base_url=found.url, timeout=60) as http:
+            found.http = http
+            yield found
+
+
+def ask(gateway: Any, path: str = OPENAI, key: str = "few", **body: Any) -> httpx.Response:
+    whole = {"model": "lax", "prompt": "x", "stream": True, **body}
+    headers = {"authorization": f"Bearer {secret(key)}"}
+    return gateway.http.post(path, json=whole, headers=headers)
+
+
+def count(gateway: Any, requests: int) -> int:
+    until(lambda: len(gateway.seen) == requests)
+    return sum(each.usage.known_total for each in gateway.seen)
+
+
+SPELLINGS: list[dict[str, Any]] = [
+    {"max_tokens": 15_000},
+    {"max_tokens": 15_000.0},
+    {"max_tokens": 14_999.5},
+    {"max_tokens": 1.5e4},
+    {"max_tokens": "15000"},
+    {"max_tokens": " 15000 "},
+    {"max_tokens": "15_000"},
+    {"max_tokens": "15000.0"},
+    {"max_tokens": 3, "n": 5_000},
+    {"max_tokens": 3, "n": "5000"},
+    {"max_tokens": "3", "best_of": 5_000.0},
+    {"max_tokens": 3.0, "prompt": ["x"] * 3_000},
+    {"max_tokens": True, "n": "15000"},
+]
+
+
+@pytest.mark.parametrize("path", [OPENAI, FIM])
+@pytest.mark.parametrize("body", SPELLINGS, ids=lambda body: json.dumps(body)[:40])
+def test_however_a_number_is_written_the_budget_counts_what_is_served(gateway, path, body):
+    answers = [ask(gateway, path, **body) for _ in range(4)]
+    assert [each.status_code for each in answers][:1] == [200]
+    assert answers[-1].status_code == 429
+    assert gateway.writer.billed <= count(gateway, len(answers))
+    assert gateway.writer.billed <= BUDGET
+
+
+@pytest.mark.parametrize("path", [OPENAI, FIM])
+@pytest.mark.parametrize(
+    "body",
+    [{}, {"max_tokens": None}, {"max_tokens": -1}, {"max_tokens": "inf"}, {"max_tokens": []}],
+)
+def test_a_request_without_a_limit_does_not_leave_under_a_budget(gateway, path, body):
+    answer = ask(gateway, path, **body)
+    assert answer.status_code == 400
+    assert "max_tokens" in answer.text
+    assert gateway.service.asked == []
+
+
+def test_the_default_of_openai_is_that_of_openai_alone(gateway):
+    gateway.writer.default = 16
+    assert ask(gateway, model="instruct").status_code == 200
+    assert gateway.writer.billed <= count(gateway, 1) < 200
+    assert ask(gateway, model="either").status_code == 400
+
+
+def test_a_factor_that_is_no_number_counts_as_the_most(gateway):
+    assert ask(gateway, max_tokens=1, n="many").status_code == 429
+    assert gateway.service.asked == []
+
+
+def test_a_limit_that_is_there_twice_does_not_leave(gateway):
+    headers = {"authorization": f"Bearer {secret('few')}"}
+    for twice in ('"max_tokens": 9, "max_tokens": 90000', '"max_tokens": 9, "n": 90000, "n": 1'):
+        content = f'{{"model": "lax", "prompt": "x", {twice}}}'
+        assert gateway.http.post(OPENAI, content=content, headers=headers).status_code == 400
+    assert gateway.service.asked == []
+
+
+@pytest.mark.parametrize("path", [OPENAI, FIM])
+def test_a_service_that_writes_more_than_it_may_is_counted_by_its_text(gateway, path):
+    gateway.writer.default = 80_000
+    assert ask(gateway, path, key="free").status_code == 200
+    (found,) = gateway.seen
+    assert found.usage.output >= 80_000 * len("word ") // 8
+    assert found.estimated
+
+
+def test_a_number_beyond_any_model_is_counted_and_does_no_harm(gateway):
+    gateway.service.answer = lambda _: Served(200, "application/json", b"{}")
+    assert ask(gateway, key="free", max_tokens=10**40, n=10**40).status_code == 200
+    assert ask(gateway, max_tokens="9" * 5_000).status_code in (400, 429)
+    assert 0 < count(gateway, 2) <= 2**54
