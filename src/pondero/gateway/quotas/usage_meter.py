@@ -94,7 +94,7 @@ class ServiceCall:
         """Return the tokens by the model that they cost, and whether any of them are estimated."""
         if self.is_free:
             return [], False
-        reply, entry = self.reply, self.entry
+        reply, entry = self.reply or self._find_ended(), self.entry
         if reply is not None and reply.usage.output is not None:
             usage, is_raised = _raise_to_total_and_text(reply.usage, reply.message)
             usage, is_split = _split_thinking(
@@ -116,6 +116,15 @@ class ServiceCall:
             if most is not None:
                 return [(entry, most)], True
         return self._with_added(self._find_most()), True
+
+    def _find_ended(self) -> Reply | None:
+        """Return an answer that the service ended, but that was withheld, as by a hook."""
+        so_far = self.so_far
+        if so_far is None or (end := so_far.finished) is None:
+            return None
+        if count_answers(self._routed, self.entry) > 1:  # only the end of the first is known
+            return None
+        return Reply(so_far.message(), end.finish, end.usage, extras=end.extras)
 
     def _find_begun(self, prompt: int) -> Usage:
         """Return the most that may be served, while nothing is known of the answer."""
