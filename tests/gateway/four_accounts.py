@@ -56,6 +56,7 @@ class Account:
         self.says = says
         self.is_dead = False
         self.status: int | None = None
+        self.error: bytes | None = None
         self.bodies: list[bytes] = []
         self.times: deque[float] = deque()
         self.rejected = 0
@@ -117,7 +118,7 @@ class FourAccounts:
         if account.is_dead:
             raise Unreachable("connection refused")
         if account.status is not None:
-            return _Rejection(account.status, {})
+            return _Rejection(account.status, {}, account.error)
         if not account.take(self.clock()):
             wait = account.times[0] + 60 - self.clock()
             return _Rejection(429, {"retry-after": f"{wait:.3f}", **account.headers(self.clock())})
@@ -150,12 +151,11 @@ class _Answer:
 
 
 class _Rejection:
-    def __init__(self, status: int, headers: dict[str, str]) -> None:
+    def __init__(self, status: int, headers: dict[str, str], body: bytes | None = None) -> None:
         self.head = ResponseHead(status, {"content-type": "application/json", **headers})
         kind = {429: "rate_limit_error", 401: "authentication_error"}.get(status, "api_error")
-        self._body = json.dumps(
-            {"type": "error", "error": {"type": kind, "message": "no", "code": kind}}
-        ).encode()
+        usual = {"type": "error", "error": {"type": kind, "message": "no", "code": kind}}
+        self._body = body or json.dumps(usual).encode()
 
     async def __aiter__(self):
         yield self._body
