@@ -33,6 +33,8 @@ _BEGINNING = 65_536  # characters of each text of a first question
 class Conversation(Struct, frozen=True):
     """A conversation: the keys of its homes by provider, and the homes that are known.
 
+    A home is the name of a deployment, or of the provider for its usual account; with a space and
+    the account, by which it is found if it is renamed.
     ``is_stored``: its home has an answer that it names by id, so it stays there if it can.
     """
 
@@ -41,8 +43,23 @@ class Conversation(Struct, frozen=True):
     is_stored: bool = False
 
     def find_home(self, entry: ModelEntry) -> str | None:
-        """Return the deployment of this model's provider on which it is at home, if it has one."""
+        """Return the deployment of this model's provider on which it is at home, if it has one.
+
+        ``at_deployments`` has to come first.
+        """
         return self.homes.get(entry.provider.name)
+
+    def at_deployments(self, entries: Sequence[ModelEntry]) -> "Conversation":
+        """Return it with its homes as deployments of these models, "" for the provider itself."""
+        found: dict[str, str] = {}
+        for entry in entries:
+            provider = entry.provider.name
+            name, space, account = self.homes.get(provider, "").partition(" ")
+            if name and name == (entry.deployment or provider):
+                found[provider] = entry.deployment
+            elif space and account == (entry.signer or ""):
+                found.setdefault(provider, entry.deployment)
+        return Conversation(self.keys, found, is_stored=self.is_stored)
 
     def with_found(self, found: Mapping[str, bytes]) -> "Conversation":
         """Return it with the homes in these values of the shared state."""
@@ -55,24 +72,28 @@ class Conversation(Struct, frozen=True):
 
     def with_home(self, entry: ModelEntry) -> "Conversation":
         """Return it at home on the deployment of this model, which has what it names by id."""
-        if not entry.deployment:
-            return self
-        homes = {**self.homes, entry.provider.name: entry.deployment}
+        homes = {**self.homes, entry.provider.name: _name_home(entry)}
         return Conversation(self.keys, homes, is_stored=True)
 
     def with_last(self, messages: Sequence[Message]) -> "Conversation":
-        """Return it with the deployment that gave the last answer, if the state has no home."""
+        """Return it with the account that gave the last answer, if the state has no home."""
         last = next((each.origin for each in reversed(messages) if each.origin is not None), None)
-        if last is None or last.deployment is None or last.provider in self.homes:
+        if last is None or last.provider in self.homes:
             return self
-        return Conversation(self.keys, {**self.homes, last.provider: last.deployment})
+        home = f"{last.deployment or last.provider} {last.deployment or ''}"
+        return Conversation(self.keys, {**self.homes, last.provider: home})
 
     def list_changes(self, entry: ModelEntry) -> dict[str, bytes]:
         """Return what the shared state must learn after this model answered."""
-        key = self.keys.get(entry.provider.name)
-        if key is None or not entry.deployment or self.find_home(entry) == entry.deployment:
+        key, home = self.keys.get(entry.provider.name), _name_home(entry)
+        if key is None or self.homes.get(entry.provider.name) == home:
             return {}
-        return {key: entry.deployment.encode()}
+        return {key: home.encode()}
+
+
+def _name_home(entry: ModelEntry) -> str:
+    name = entry.deployment or entry.provider.name
+    return name if entry.signer in (None, name) else f"{name} {entry.signer}"
 
 
 def find_conversation(
