@@ -57,6 +57,7 @@ class Account:
         self.is_dead = False
         self.status: int | None = None
         self.next_rejections: list[tuple[int, dict[str, str]]] = []  # status and headers
+        self.error: bytes | None = None
         self.bodies: list[bytes] = []
         self.times: deque[float] = deque()
         self.rejected = 0
@@ -118,7 +119,7 @@ class FourAccounts:
         if account.is_dead:
             raise Unreachable("connection refused")
         if account.status is not None:
-            return _Rejection(account.status, {})
+            return _Rejection(account.status, {}, account.error)
         if account.next_rejections:
             return _Rejection(*account.next_rejections.pop(0))
         if not account.take(self.clock()):
@@ -153,12 +154,11 @@ class _Answer:
 
 
 class _Rejection:
-    def __init__(self, status: int, headers: dict[str, str]) -> None:
+    def __init__(self, status: int, headers: dict[str, str], body: bytes | None = None) -> None:
         self.head = ResponseHead(status, {"content-type": "application/json", **headers})
         kind = {429: "rate_limit_error", 401: "authentication_error"}.get(status, "api_error")
-        self._body = json.dumps(
-            {"type": "error", "error": {"type": kind, "message": "no", "code": kind}}
-        ).encode()
+        usual = {"type": "error", "error": {"type": kind, "message": "no", "code": kind}}
+        self._body = body or json.dumps(usual).encode()
 
     async def __aiter__(self):
         yield self._body

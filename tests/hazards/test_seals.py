@@ -250,6 +250,25 @@ def pruned(messages, gone):
             yield Message(message.role, parts, message.origin)
 
 
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        ("The encrypted content gAAA...cHQt could not be verified.", None),
+        ("Encrypted content organization_id did not match the target organization.", None),
+        ("Could not decrypt the provided encrypted_content.", None),
+        ("Words of a later version.", "invalid_encrypted_content"),
+    ],
+)
+def test_hazard_15_a_rejection_of_encrypted_thinking_is_known_by_its_code_or_its_words(said, code):
+    thinking = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA"}
+    answer = {"type": "message", "role": "assistant", "content": "Fine."}
+    body = json.dumps({"input": [thinking, answer]}).encode()
+    request = HttpRequest("POST", "https://host", {}, body)
+    cured = repair("openai_responses", request, BadRequest(said, status=400, code=code))
+    assert json.loads(cured.request.body) == {"input": [answer]}
+    assert cured.adjustment.code == "seal_refused"
+
+
 @pytest.mark.parametrize("model", ["gpt-5.1", "gpt-6-sol", "azure:gpt-5.1"])
 def test_hazard_15_what_another_account_sealed_is_left_out_and_the_session_goes_on(model):
     chat, emulator = talked(model)

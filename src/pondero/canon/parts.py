@@ -237,7 +237,7 @@ class Origin(Struct, frozen=True, omit_defaults=True):
 
     ``emulator``: the address of the emulator that wrote it in the model's place, ``offline`` for
     one inside the program; None: a service did. ``deployment``: the account of a gateway that was
-    asked; None: the provider's usual one.
+    asked, in earlier versions its name; None: the provider's usual one.
 
     >>> origin = client.ask("claude-opus-5/low", "What is 17 * 23?").message.origin
     >>> origin.provider, origin.model, origin.level

@@ -51,8 +51,9 @@ class ModelEntry(Struct, frozen=True):
     public list. ``maker`` is a provider in the path of a name that another one serves: the
     ``openai`` of ``openai/gpt-5.5``, if no provider was named. ``short`` is a given short name,
     ``line`` the line whose newest model it means. ``deployment`` is the account of a gateway that
-    is asked, empty for the provider's usual one; ``reads_of`` are the deployments whose signatures
-    that account can read, None for all. ``begins_like`` is a catalogued name: the model's own name
+    is asked, empty for the provider's usual one; ``account`` names the account behind it, beginning
+    with @ if it is not that of the provider's own key; ``reads_of`` are the accounts whose
+    signatures it can read, None for all. ``begins_like`` is a catalogued name: the model's own name
     only begins with it, and no list has that.
     """
 
@@ -72,8 +73,16 @@ class ModelEntry(Struct, frozen=True):
     short: str = ""
     line: str = ""
     deployment: str = ""
+    account: str = ""
     reads_of: frozenset[str] | None = None
     begins_like: str = ""
+
+    @property
+    def signer(self) -> str | None:
+        """Return the account that signs its answers; None for the provider's usual one."""
+        if self.account:
+            return self.account if self.account[0] == "@" else None
+        return self.deployment or None
 
     @property
     def evidence(self) -> Evidence:

@@ -21,6 +21,7 @@ from ..errors import (
     error_for_status,
 )
 from ..framing import describe_body
+from .account_errors import find_account_error
 
 _BY_WORD: dict[str, type[ServiceError]] = {
     "INVALID_ARGUMENT": BadRequest,
@@ -106,7 +107,7 @@ def _kind(
     for coarser, pattern, finer in _BY_MESSAGE:
         if kind is coarser and re.search(pattern, message, re.IGNORECASE):
             return finer
-    return kind
+    return (find_account_error(message) or kind) if kind is BadRequest else kind
 
 
 def _details(fields: dict[str, Json]) -> Iterator[dict[str, Json]]:

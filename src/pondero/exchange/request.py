@@ -293,7 +293,7 @@ def _make_exchange(draft: RequestDraft, facts: "_ServiceFacts", at: float | None
             draft.plan.level,
             at,
             known,
-            draft.entry.deployment or None,
+            draft.entry.signer,
         ),
         quirks=facts.quirks,
         stream=draft.request.stream,

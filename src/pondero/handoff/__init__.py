@@ -18,6 +18,7 @@ from .adapt_parts import (
 )
 from .begun_view import BegunView, KnownViews, continue_handoff, list_tools
 from .destination import (
+    UNKNOWN_ACCOUNT,
     Destination,
     Rejection,
     holds_other_account,
@@ -43,6 +44,7 @@ __all__ = [
     "RETOLD",
     "UNASKED",
     "UNCITED",
+    "UNKNOWN_ACCOUNT",
     "UNREADABLE",
     "UNSEEN",
     "UNTOLD",

@@ -27,6 +27,8 @@ from ..canon import (
 )
 from .surrogates import iter_texts
 
+UNKNOWN_ACCOUNT = "?"
+"""Stands for the account of an answer of which nothing tells who made it."""
 SignedPart = Text | Thinking | ToolCall | Image | Blob | UnknownPart
 
 
@@ -39,8 +41,9 @@ class Destination(Struct, frozen=True, kw_only=True):
     be told, and a text without words if the conversation before it is in it. ``emulator``: None
     if a service reads the thread at its own address; otherwise the address that the reader was
     given, which may be an emulator's, as in an origin. ``updates_from``: changes of level from this
-    message on are for it; None: none are. ``reads_of``: the deployments whose signatures its
-    account can read, with the empty name for the provider's usual account; None: all of them.
+    message on are for it; None: none are. ``reads_of``: the accounts whose signatures its own
+    account can read, with the empty name for the provider's usual one, and ``UNKNOWN_ACCOUNT`` if
+    only one was ever asked; None: all of them.
     """
 
     dialect: str
@@ -93,7 +96,8 @@ class OwnershipRules:
     def is_of_this_account(self, message: Message) -> bool:
         """Return whether the destination's account can read what the maker of a message signed.
 
-        If nothing tells the account, it cannot: a service rejects another account's signatures.
+        If nothing tells the account, of several it cannot: a service rejects another account's
+        signatures.
         """
         return _is_readable(message, self._reads_of)
 
@@ -151,9 +155,9 @@ def holds_other_kind(messages: Iterable[Message], emulator: str | None) -> bool:
 def holds_other_account(messages: Iterable[Message], reads_of: frozenset[str] | None) -> bool:
     """Return whether a thread has parts that only another account of the provider can read."""
     return reads_of is not None and any(
-        not _is_readable(message, reads_of)
+        not _is_readable(message, reads_of) and any(map(_is_bound, message.parts))
         for message in messages
-        if message.role == "assistant" and any(map(_is_bound, message.parts))
+        if message.role == "assistant"
     )
 
 
@@ -167,7 +171,7 @@ def _is_readable(message: Message, reads_of: frozenset[str] | None) -> bool:
     if reads_of is None:
         return True
     origin = _maker(message)
-    return origin is not None and (origin.deployment or "") in reads_of
+    return (UNKNOWN_ACCOUNT if origin is None else origin.deployment or "") in reads_of
 
 
 def _proof(part: SignedPart) -> Signature | None:

@@ -59,18 +59,34 @@ def test_a_deployment_has_its_own_key_address_weight_and_limit(tmp_path, monkeyp
 def test_accounts_with_one_key_read_each_others_signatures(tmp_path):
     routing = Routing(read(tmp_path, GOOD), load_catalog())
     found = {each.deployment: each.reads_of for each in routing.resolve("pool").entries}
-    us = frozenset({"openai-us", "openai-us-2"})
-    assert found["openai-eu"] == {"openai-eu"}
+    accounts = {each.deployment: each.account for each in routing.resolve("pool").entries}
+    us = {"openai-us", "openai-us-2", accounts["openai-us"]}
+    assert found["openai-eu"] == {"openai-eu", accounts["openai-eu"]}
     assert found["openai-us"] == us
+    assert accounts["openai-eu"] != accounts["openai-us"]
     entries = routing.resolve("pool").entries
     assert entries[2].reads_of == {""}  # the usual account of the provider
-    assert entries[3].reads_of is None  # no account of this provider is configured
+    assert entries[3].reads_of is None  # what it signs is bound to no account
 
 
-def test_a_provider_alone_is_what_it_was(tmp_path):
+def test_a_provider_alone_signs_as_before_and_reads_all_but_what_deployments_signed(tmp_path):
     text = '[[route]]\nmatch = "gpt"\nto = "openai:gpt-5.5"\n'
     (entry,) = Routing(read(tmp_path, text), load_catalog()).resolve("gpt").entries
-    assert entry == load_catalog().entry("openai:gpt-5.5")
+    assert (entry.deployment, entry.signer) == ("", None)
+    assert entry.reads_of == {"", "?"}
+
+
+def test_an_account_is_its_key_whatever_its_deployment_is_called(tmp_path):
+    def name(text: str, target: str) -> str:
+        routing = Routing(read(tmp_path, text), load_catalog())
+        return routing.find_entry(f"{target}:gpt-5.5").account
+
+    deployment = '[[deployment]]\nname = "NAME"\nprovider = "openai"\nkey = "env:KEY"\n'
+    first = name(deployment.replace("NAME", "one"), "one")
+    assert first == name(deployment.replace("NAME", "two"), "two")
+    assert first == name('[provider.openai]\nkey = "env:KEY"\n', "openai")
+    assert first != name('[provider.openai]\nkey = "env:OTHER"\n', "openai")
+    assert name("", "openai") == name('[provider.openai]\nkey = "env:OPENAI_API_KEY"\n', "openai")
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from ...errors import PonderoError
 from ...exchange import Emit, Retry, flow, list_keys
 from ...thinking import Plan
 from ...transport import AsyncShell
+from ..config.deployment_names import name_home
 from ..deployments.account_transport import AccountTransport
 from ..hooks.bounded_call import FAILED
 from ..hooks.chain import HookedAnswer, note_failures
@@ -37,7 +38,7 @@ from ..requests.errors import SHUTDOWN, describe_reason, write_error
 from ..requests.kept_answers import AnswerKeeper
 from ..requests.kept_items import KeptItemRecorder, make_item_recorder
 from ..requests.routed_request import RoutedRequest
-from ..requests.stored_ids import make_recorder, name_home
+from ..requests.stored_ids import make_recorder
 from ..server.context import GatewayContext
 from ..signatures.restore import cache_items
 from .exhaustion import EXHAUSTED, asks_again, make_retry

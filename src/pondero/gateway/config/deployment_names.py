@@ -1,13 +1,18 @@
 """``DEPLOYMENT:MODEL`` in a route: which account it means, and whose signatures that can read."""
 
 from collections.abc import Iterable
+from hashlib import blake2b
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from ...catalog import Lookup, ModelEntry, Provider
 from ...errors import UnknownModel
+from ...handoff import UNKNOWN_ACCOUNT
 from .model import Deployment, GatewayConfig
+
+ACCOUNT = "@"
+"""The beginning of the name of an account that is not that of a provider's own key."""
 
 
 class DeploymentName(NamedTuple):
@@ -33,14 +38,60 @@ def split_deployment(model: str, deployments: Iterable[Deployment]) -> Deploymen
 
 
 def find_entry(model: str, config: GatewayConfig, lookup: Lookup) -> ModelEntry:
-    """Return a model that a route names, at its deployment; raises UsageError."""
+    """Return a model that a route or a stored home names, at its deployment; raises UsageError."""
+    if model.startswith(ACCOUNT):
+        model = _find_at_account(model, config, lookup)
     deployment, plain = split_deployment(model, config.deployments)
     entry = lookup.entry(plain)
     check_provider(deployment, entry)
-    reads_of = _find_readable(config, entry.provider, deployment)
-    if deployment is None and reads_of is None:
-        return entry
-    return replace(entry, deployment=deployment.name if deployment else "", reads_of=reads_of)
+    return place_entry(entry, config, deployment)
+
+
+def place_entry(
+    entry: ModelEntry, config: GatewayConfig, deployment: Deployment | None = None
+) -> ModelEntry:
+    """Return a model with the account that is asked, and whose signatures that can read."""
+    provider = entry.provider
+    return replace(
+        entry,
+        deployment=deployment.name if deployment is not None else "",
+        account=name_account(config, provider, deployment),
+        reads_of=_find_readable(config, provider, deployment),
+    )
+
+
+def name_home(entry: ModelEntry) -> str:
+    """Return the name of a model at the account that has what its answers name by id.
+
+    The account has no name of its own, so that it stays the same if a deployment is renamed.
+    """
+    if not entry.account or entry.account[0] != ACCOUNT:
+        place = entry.provider.name if entry.account else entry.deployment or entry.provider.name
+        return f"{place}:{entry.model}"
+    return f"{entry.account}.{entry.provider.name}:{entry.model}"
+
+
+def is_home(entry: ModelEntry, home: str) -> bool:
+    """Return whether a model is at the account that a home names, of this or an earlier version."""
+    place = home.partition(":")[0]
+    if place.startswith(ACCOUNT):
+        return place.partition(".")[0] == entry.account
+    usual = entry.deployment or entry.provider.name
+    return bool(place) and place in (usual, name_home(entry).partition(":")[0])
+
+
+def _find_at_account(home: str, config: GatewayConfig, lookup: Lookup) -> str:
+    """Return the name of a model at an account, as routes name it; raises UnknownModel."""
+    place, _, model = home.partition(":")
+    account, _, name = place.partition(".")
+    provider = lookup.catalog.providers.get(name)
+    if provider is not None:
+        for each in config.deployments:
+            if each.provider == name and name_account(config, provider, each) == account:
+                return f"{each.name}:{model}"
+        if name_account(config, provider) == account:
+            return f"{name}:{model}"
+    raise UnknownModel("the account that has this is not configured any more")
 
 
 def check_provider(deployment: Deployment | None, entry: ModelEntry) -> None:
@@ -54,27 +105,48 @@ def check_provider(deployment: Deployment | None, entry: ModelEntry) -> None:
         raise UnknownModel(message)
 
 
+def name_account(
+    config: GatewayConfig, provider: Provider, deployment: Deployment | None = None
+) -> str:
+    """Return a name of the account behind a deployment, or behind a provider itself.
+
+    Two deployments with the same key are one account. Where signatures are bound to a region, or
+    there is no key, an account is an address.
+    """
+    usual = _find_place(GatewayConfig(), provider, None)
+    place = _find_place(config, provider, deployment)
+    if place == usual:
+        return usual
+    return ACCOUNT + blake2b(place.encode(), digest_size=9, person=b"account").hexdigest()
+
+
+def _find_place(config: GatewayConfig, provider: Provider, deployment: Deployment | None) -> str:
+    own, base = deployment, config.providers.get(provider.name)
+    url = (own.url if own is not None else None) or (base.url if base is not None else None)
+    key = (own.key if own is not None else None) or (base.key if base is not None else None)
+    key = key or (f"env:{provider.keys[0]}" if provider.keys else None)
+    if provider.signatures.bound_to == "region" or key is None:
+        return f"url {url or ''}"
+    return key
+
+
 def _find_readable(
     config: GatewayConfig, provider: Provider, deployment: Deployment | None
 ) -> frozenset[str] | None:
-    """Return the deployments whose signatures a deployment can read; None for all.
+    """Return the accounts whose signatures a deployment can read; None for all.
 
-    Two deployments with the same key are one account, and two at one address one resource.
+    Earlier versions named deployments in place of accounts. Without deployments, an answer whose
+    account is unknown is of the only one.
     """
-    others = [each for each in config.deployments if each.provider == provider.name]
-    scope = provider.signatures.bound_to
-    if not others or scope in ("none", "cloud"):
+    if provider.signatures.bound_to in ("none", "cloud"):
         return None
-    usual = config.providers.get(provider.name)
-    if scope == "region":
-        base = usual.url if usual is not None else None
-        places = {each.name: each.url or base for each in others} | {"": base}
-    else:
-        base = (usual.key if usual is not None else None) or _name_key(provider)
-        places = {each.name: each.key or base for each in others} | {"": base}
-    own = places[deployment.name if deployment is not None else ""]
-    return frozenset(name for name, place in places.items() if place == own)
-
-
-def _name_key(provider: Provider) -> str | None:
-    return f"env:{provider.keys[0]}" if provider.keys else None
+    others = [each for each in config.deployments if each.provider == provider.name]
+    own = name_account(config, provider, deployment)
+    found = {each.name for each in others if name_account(config, provider, each) == own}
+    if own[0] == ACCOUNT:
+        found.add(own)
+    if own in (name_account(config, provider), name_account(GatewayConfig(), provider)):
+        found.add("")
+    if not others:
+        found.add(UNKNOWN_ACCOUNT)
+    return frozenset(found)

@@ -13,7 +13,7 @@ from msgspec import Struct
 from ...catalog import Lookup, ModelEntry, Provider, SimilarNames
 from ...errors import BadThinking, UnknownModel, UsageError
 from ...thinking import parse_auto, parse_intent
-from .deployment_names import find_entry
+from .deployment_names import find_entry, place_entry
 from .model import Deployment, GatewayConfig, GatewayKey, GatewayRoute, PurposeRule
 from .route_section import is_glob
 
@@ -150,7 +150,7 @@ class Routing:
     def _find_own(self, name: str) -> ModelEntry:
         entry = self._lookup.entry(name)
         if entry.provider.name in self._open:
-            return entry
+            return place_entry(entry, self._config)
         provider = entry.provider
         keys = " or ".join(provider.keys)
         message = (

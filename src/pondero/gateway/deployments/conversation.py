@@ -34,6 +34,8 @@ _BEGINNING = 65_536  # characters of each text of a first question
 class Conversation(Struct, frozen=True):
     """A conversation: the keys of its homes by provider, and the homes that are known.
 
+    A home is the name of a deployment, or of the provider for its usual account; with a space and
+    the account, by which it is found if it is renamed.
     ``is_stored``: its home has an answer that it names by id, so it stays there if it can.
     ``is_session``: its client named it, so other requests of it may run at the same time.
     """
@@ -44,8 +46,23 @@ class Conversation(Struct, frozen=True):
     is_session: bool = False
 
     def find_home(self, entry: ModelEntry) -> str | None:
-        """Return the deployment of this model's provider on which it is at home, if it has one."""
+        """Return the deployment of this model's provider on which it is at home, if it has one.
+
+        ``at_deployments`` has to come first.
+        """
         return self.homes.get(entry.provider.name)
+
+    def at_deployments(self, entries: Sequence[ModelEntry]) -> "Conversation":
+        """Return it with its homes as deployments of these models, "" for the provider itself."""
+        found: dict[str, str] = {}
+        for entry in entries:
+            provider = entry.provider.name
+            name, space, account = self.homes.get(provider, "").partition(" ")
+            if name and name == (entry.deployment or provider):
+                found[provider] = entry.deployment
+            elif space and account == (entry.signer or ""):
+                found.setdefault(provider, entry.deployment)
+        return replace(self, homes=found)
 
     def with_found(self, found: Mapping[str, bytes]) -> "Conversation":
         """Return it with the homes in these values of the shared state."""
@@ -58,33 +75,35 @@ class Conversation(Struct, frozen=True):
 
     def with_home(self, entry: ModelEntry) -> "Conversation":
         """Return it at home on the deployment of this model, which has what it names by id."""
-        if not entry.deployment:
-            return self
-        homes = {**self.homes, entry.provider.name: entry.deployment}
+        homes = {**self.homes, entry.provider.name: _name_home(entry)}
         return replace(self, homes=homes, is_stored=True)
 
     def with_last(
         self, messages: Sequence[Message], entries: Sequence[ModelEntry]
     ) -> "Conversation":
-        """Return it at home on the deployment that gave the last answer, if it is one of these.
+        """Return it at home on the account that gave the last answer, if it is one of these.
 
         It has the cache and the signatures of this history. The home in the state may be that of
         another request of the session, such as a title's or a subagent's.
         """
         last = next((each.origin for each in reversed(messages) if each.origin is not None), None)
-        if last is None or last.deployment is None or self.is_stored:
+        if last is None or self.is_stored:
             return self
-        home = (last.provider, last.deployment)
-        if home not in {(each.provider.name, each.deployment) for each in entries}:
-            return self
-        return replace(self, homes={**self.homes, last.provider: last.deployment})
+        home = f"{last.deployment or last.provider} {last.deployment or ''}"
+        found = replace(self, homes={**self.homes, last.provider: home})
+        return found if last.provider in found.at_deployments(entries).homes else self
 
     def list_changes(self, entry: ModelEntry) -> dict[str, bytes]:
         """Return what the shared state must learn after this model answered."""
-        key = self.keys.get(entry.provider.name)
-        if key is None or not entry.deployment or self.find_home(entry) == entry.deployment:
+        key, home = self.keys.get(entry.provider.name), _name_home(entry)
+        if key is None or self.homes.get(entry.provider.name) == home:
             return {}
-        return {key: entry.deployment.encode()}
+        return {key: home.encode()}
+
+
+def _name_home(entry: ModelEntry) -> str:
+    name = entry.deployment or entry.provider.name
+    return name if entry.signer in (None, name) else f"{name} {entry.signer}"
 
 
 def find_conversation(

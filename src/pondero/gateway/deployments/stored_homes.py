@@ -69,7 +69,7 @@ def _name_maker(message: Message, makers: Mapping[str, ModelEntry]) -> Message:
             found.add(_find_maker(values, makers))
     if len(found) != 1 or (maker := found.pop()) is None:
         return message
-    origin = Origin(maker.provider.name, maker.model, deployment=maker.deployment or None)
+    origin = Origin(maker.provider.name, maker.model, deployment=maker.signer)
     return replace(message, origin=origin)
 
 

@@ -11,6 +11,7 @@ from ...catalog import ModelEntry
 from ...dialects import ParsedRequest, Service, get_dialect
 from ...errors import PermissionDenied
 from ...thinking import Plan, Policy, RequestParameters
+from ..config.deployment_names import is_home
 from ..config.model import GatewayKey
 from ..config.routing import ResolvedRoute, allows
 from ..deployments.conversation import Conversation, find_conversation
@@ -390,7 +391,7 @@ def is_at_home(routed: RoutedRequest, entry: ModelEntry) -> bool:
     if homes is None:
         return True
     own = entry.provider.exact and entry.provider.dialect == routed.call.client_dialect
-    return own and homes == {entry.deployment or entry.provider.name}
+    return own and all(is_home(entry, each) for each in homes)
 
 
 def address_history(routed: RoutedRequest, entry: ModelEntry) -> RoutedRequest:

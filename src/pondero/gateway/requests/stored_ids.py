@@ -14,6 +14,7 @@ from ...catalog import ModelEntry
 from ...dialects import Rejected, StoredId, StoredIds, find_resource
 from ...errors import NotFound, PermissionDenied
 from ...exchange import Exchange
+from ..config.deployment_names import name_home
 from ..deployments.stored_homes import stay_at_home
 from ..levels.stated_depth import find_last_level
 from ..server.context import GatewayContext
@@ -261,11 +262,6 @@ class GivenIdRecorder:
                 if self._home is not None:
                     records[_make_home_key(id)] = self._home
             await gateway.shared.owners.put(records)
-
-
-def name_home(entry: ModelEntry) -> str:
-    """Return the name of a model that has what its answers' ids name, as routes name it."""
-    return f"{entry.deployment}:{entry.model}" if entry.deployment else entry.id
 
 
 class StoredHome(NamedTuple):

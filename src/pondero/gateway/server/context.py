@@ -191,7 +191,7 @@ class GatewayContext:
         ordered = self.sort_models(entries, messages)
         if conversation is None:
             return list(map(ModelTurn, ordered))
-        conversation = conversation.with_last(messages, entries)
+        conversation = conversation.with_last(messages, ordered).at_deployments(ordered)
         balance = (route or _USUAL).balance
         return self.accounts.order(ordered, balance, conversation, counter=self.state)
 

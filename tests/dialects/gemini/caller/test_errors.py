@@ -56,7 +56,7 @@ def error_of(status, message="words", word=None, details=None, *, headers=None, 
             "FAILED_PRECONDITION",
             "User location is not supported for the API use.",
             None,
-            BadRequest,
+            PermissionDenied,
         ),
         (400, "FAILED_PRECONDITION", "Please enable billing on your project.", None, BillingFailed),
         (

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 
 from pondero.canon import Json, ResponseHead
+from pondero.dialects.account_errors import find_account_error
 from pondero.dialects.rate_limits import LimitNames, LimitUnit, RateLimitHeaders
 from pondero.errors import (
     AuthFailed,
@@ -60,7 +61,6 @@ _TOO_LONG = re.compile(
     r"|context (?:window|limit)",
     re.IGNORECASE,
 )
-_NO_CREDIT = re.compile(r"credit balance is too low", re.IGNORECASE)
 
 
 def error(head: ResponseHead, body: bytes) -> ServiceError:
@@ -94,11 +94,11 @@ def _class(
     code: str | None, kind: str | None, status: int | None, message: str
 ) -> type[ServiceError]:
     found = _CODES.get(code or "") or _TYPES.get(kind or "") or error_for_status(status or 500)
-    if found is BadRequest and _NO_CREDIT.search(message):
-        return BillingFailed
-    if found is BadRequest and _TOO_LONG.search(message):
+    if found is not BadRequest:
+        return found
+    if _TOO_LONG.search(message):
         return ContextTooLong
-    return found
+    return find_account_error(message) or found
 
 
 def _word(value: Json) -> str | None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import msgspec
 
 from pondero.canon import Json, ResponseHead
+from pondero.dialects.account_errors import find_account_error
 from pondero.errors import (
     AuthFailed,
     BadRequest,
@@ -29,12 +30,12 @@ _BY_CODE: dict[str, type[ServiceError]] = {
         (QuotaSpent, "insufficient_quota billing_hard_limit_reached credit_balance_exhausted"),
         (QuotaSpent, "organization_spend_limit_exceeded project_spend_limit_exceeded"),
         (QuotaSpent, "organization_usage_limit_exceeded"),
-        (BillingFailed, "payment_required 1110 1111 1112 1113"),
+        (BillingFailed, "payment_required billing_not_active 1110 1111 1112 1113"),
         (ContextTooLong, "context_length_exceeded exceed_context_size_error"),
         (ContextTooLong, "too_many_prompt_tokens token_limit_exceeded"),
         (Refused, "content_filter content_policy_violation refusal responsibleaipolicyviolation"),
         (AuthFailed, "invalid_api_key wrong_api_key authentication authentication_error"),
-        (AuthFailed, "invalid_authentication"),
+        (AuthFailed, "invalid_authentication account_deactivated"),
         (PermissionDenied, "permission_denied"),
         (NotFound, "model_not_found"),
         (RateLimited, "rate_limit_exceeded rate_limit_error slow_down 1302 1303"),
@@ -154,9 +155,12 @@ def _kind(facts: ErrorWords, status: int | None, message: str) -> type[ServiceEr
             return kind
     if facts.flagged and status == 403:
         return Refused
+    found: type[ServiceError]
     if status is None:
-        return BadRequest if "invalid_request_error" in facts.words else ServerFailed
-    return _BY_STATUS.get(status, ServerFailed if status >= 500 else BadRequest)
+        found = BadRequest if "invalid_request_error" in facts.words else ServerFailed
+    else:
+        found = _BY_STATUS.get(status, ServerFailed if status >= 500 else BadRequest)
+    return (find_account_error(message) or found) if found is BadRequest else found
 
 
 def _read_error(raw: Json) -> ErrorWords:

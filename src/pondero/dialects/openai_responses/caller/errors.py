@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 from pondero.canon import Json, ResponseHead, dump_json, parse_duration
+from pondero.dialects.account_errors import find_account_error
 from pondero.errors import (
     AuthFailed,
     BadRequest,
@@ -26,8 +27,9 @@ from pondero.framing import describe_body, parse_json_or_none
 _BY_WORD: dict[str, type[ServiceError]] = {
     word: kind
     for kind, words in (
-        (AuthFailed, "authentication authentication_error invalid_api_key"),
+        (AuthFailed, "authentication authentication_error invalid_api_key account_deactivated"),
         (BillingFailed, "billing_hard_limit_reached credit_balance_exhausted payment_required"),
+        (BillingFailed, "billing_not_active"),
         (ContextTooLong, "context_length_exceeded"),
         (ContextTooLong, "exceed_context_size_error"),  # llama.cpp
         (NotFound, "model_not_found not_found"),
@@ -126,6 +128,8 @@ def _kind(status: int, words: list[str], message: str, *, started: bool) -> type
         if status < 500 and pattern.search(message):
             return found
     found = error_for_status(status)
+    if found is BadRequest:
+        found = find_account_error(message) or found
     if started and found is BadRequest:
         return ServerFailed
     return found if status >= 400 else ServiceError

@@ -11,7 +11,13 @@ from pondero.errors import ServiceError
 from pondero.thinking import Adjustment, closest_word, explain_substitute, parse_offered_levels
 
 _UNVERIFIED = re.compile(r"must be verified.*reasoning summar", re.DOTALL | re.IGNORECASE)
-_UNREADABLE = re.compile(r"encrypted content.* could not be verified", re.DOTALL | re.IGNORECASE)
+_UNREADABLE = re.compile(
+    r"encrypted content.* could not be verified"
+    # Without the words before it (openai/codex#13724), and xAI's (Wei-Shaw/sub2api#4535).
+    r"|encrypted content organization_id did not match|could not decrypt .*encrypted_content",
+    re.DOTALL | re.IGNORECASE,
+)
+_UNREADABLE_CODE = "invalid_encrypted_content"
 _DROPPED = Adjustment(
     "seal_refused",
     "thinking",
@@ -25,7 +31,7 @@ _ID_OPTIONAL = ("message", "function_call", "custom_tool_call")
 def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
     """Return the repaired request; None if the rejection names no repair."""
     requested = get_path(msgspec.json.decode(request.body), ("reasoning", "effort"))
-    offered = _find_repairs(error.message, requested)
+    offered = _find_repairs(error, requested)
     return next(filter(None, (reapply_repair(request, each) for each in offered)), None)
 
 
@@ -40,8 +46,9 @@ def reapply_repair(request: HttpRequest, saved: SavedRepair) -> Repair | None:
     return None if note is None else Repair(_replace_body(request, body), note, saved, "model")
 
 
-def _find_repairs(message: str, effort: str | None) -> Iterator[SavedRepair]:
-    if _UNREADABLE.search(message):
+def _find_repairs(error: ServiceError, effort: str | None) -> Iterator[SavedRepair]:
+    message = error.message
+    if error.code == _UNREADABLE_CODE or _UNREADABLE.search(message):
         yield SavedRepair("unseal")
     if _UNVERIFIED.search(message):
         yield SavedRepair("ask for no summary")

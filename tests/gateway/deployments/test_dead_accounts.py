@@ -1,0 +1,113 @@
+"""An account that a service rejects in words of its own: the other one answers."""
+
+import json
+
+import anyio
+import pytest
+from tests.gateway.deployments.test_accounts import ask, start
+from tests.gateway.four_accounts import Account
+
+_MODELS = {
+    "anthropic": "claude-opus-5",
+    "openai": "gpt-5.5",
+    "openai-chat": "gpt-5.5",
+    "google": "gemini-3-flash-preview",
+}
+_INVALID = {"type": "invalid_request_error"}
+# Provider, status, error, and whether the account is paused: its key or its credit is rejected.
+DEATHS = {
+    "organisation disabled": (
+        "anthropic",
+        {**_INVALID, "message": "This organization has been disabled."},
+        True,
+    ),
+    "spend limit": (
+        "anthropic",
+        {
+            **_INVALID,
+            "message": "You have reached your specified API usage limits. You will regain access "
+            "on 2026-12-01 at 00:00 UTC.",
+        },
+        True,
+    ),
+    "workspace limit": (
+        "anthropic",
+        {**_INVALID, "message": "You have reached your specified workspace API usage limits."},
+        True,
+    ),
+    "no credit": (
+        "anthropic",
+        {**_INVALID, "message": "Your credit balance is too low to access the Anthropic API."},
+        True,
+    ),
+    "deactivated": (
+        "openai",
+        {
+            **_INVALID,
+            "message": "This key is associated with a deactivated account.",
+            "code": "account_deactivated",
+        },
+        True,
+    ),
+    "deactivated, without a code": (
+        "openai-chat",
+        {**_INVALID, "message": "Your OpenAI account has been deactivated, please check."},
+        True,
+    ),
+    "no billing": (
+        "openai-chat",
+        {"type": "billing_not_active", "code": "billing_not_active", "message": "Not active."},
+        True,
+    ),
+    "restricted": (
+        "openai-chat",
+        {**_INVALID, "message": "Organization has been restricted. Please reach out to support."},
+        True,
+    ),
+    "not verified": (
+        "openai",
+        {**_INVALID, "message": "Your organization must be verified to stream this model."},
+        False,
+    ),
+    "region": (
+        "google",
+        {
+            "code": 400,
+            "message": "User location is not supported for the API use.",
+            "status": "FAILED_PRECONDITION",
+        },
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("death", DEATHS)
+def test_a_dead_account_that_answers_400_is_left_and_no_client_sees_it(monkeypatch, death):
+    provider, error, is_paused = DEATHS[death]
+    app, gateway, service = start(
+        monkeypatch,
+        *(Account("north"), Account("south")),
+        provider=provider,
+        model=_MODELS[provider],
+        balance="order",
+    )
+    north = service.accounts["north"]
+    north.status, north.error = 400, json.dumps({"type": "error", "error": error}).encode()
+
+    async def run():
+        return [await ask(app, f"question {number}") for number in range(3)]
+
+    answers = anyio.run(run)
+    assert [each.status for each in answers] == [200, 200, 200], answers[0].body
+    assert {each.headers["x-pondero-deployment"] for each in answers} == {"south"}
+    assert len(north.bodies) == (1 if is_paused else 3)
+    assert (gateway.breakers.find_pause("north") > 0) is is_paused
+
+
+def test_a_request_that_is_wrong_for_every_account_is_sent_to_one(monkeypatch):
+    app, _, service = start(monkeypatch, Account("north"), Account("south"), balance="order")
+    north = service.accounts["north"]
+    error = {**_INVALID, "message": "Invalid value: 'account'. The key 'x' is not supported."}
+    north.status, north.error = 400, json.dumps({"error": error}).encode()
+    assert anyio.run(ask, app, "Hi").status == 400
+    assert service.accounts["south"].bodies == []
