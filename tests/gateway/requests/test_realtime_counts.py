@@ -32,6 +32,7 @@ BUDGET = 40_000
 SMALL = 400
 KEYS = (
     make_gateway_key("free"),
+    make_gateway_key("stored", account_state=True),
     make_gateway_key("large", budget=SpendBudget(tokens=BUDGET), endpoints=("realtime",)),
     make_gateway_key("small", budget=SpendBudget(tokens=SMALL), endpoints=("realtime",)),
     make_gateway_key("money", budget=SpendBudget(cost=0.01), endpoints=("realtime",)),
@@ -241,7 +242,7 @@ def test_an_answer_without_counts_is_estimated(gateway):
 
 def test_a_picture_or_a_stored_prompt_may_be_the_whole_window(gateway):
     gateway.speaker.ends = False
-    with opened(gateway, "free") as client:
+    with opened(gateway, "stored") as client:  # others may not name a stored prompt
         client.send(json.dumps({"type": "session.update", "session": {"prompt": {"id": "p"}}}))
         client.send(CREATE)
         receive_until(client, "response.output_text.delta")
