@@ -89,12 +89,21 @@ class Accounts:
         self._quotas: dict[str, tuple[Quota, ...]] = {}
         self._loads: dict[str, AccountLoad] = {}
 
-    def configure(self, deployments: Sequence[Deployment]) -> None:
-        """Use these accounts from now on; one that was known keeps its load."""
+    def configure(
+        self, deployments: Sequence[Deployment], counter: UsageCounter | None = None
+    ) -> None:
+        """Use these accounts from now on; one that was known keeps its load and its counts."""
+        before, quotas = self._deployments, self._quotas
         self._deployments = {each.name: each for each in deployments}
         self._quotas = {each.name: _list_quotas(each) for each in deployments}
-        known = {name: load for name, load in self._loads.items() if name in self._deployments}
-        self._loads = known
+        loads, self._loads = self._loads, {}
+        for each in deployments:
+            old = _find_predecessor(each, before, self._deployments)
+            if old is not None and (load := loads.pop(old.name, None)) is not None:
+                self._loads[each.name] = load
+                load.placed *= each.weight / old.weight  # its share of all stays what it was
+                if counter is not None:
+                    _carry_counts(counter, quotas[old.name], self._quotas[each.name])
         shares = [
             self._loads[each.name].placed / each.weight
             for each in deployments
@@ -243,6 +252,31 @@ def _find_delay(error: ServiceError) -> float:
 
 def _limit_pause(seconds: float) -> float:
     return min(max(seconds, 0.0), LONGEST_WAIT)
+
+
+def _find_predecessor(
+    deployment: Deployment, before: Mapping[str, Deployment], after: Mapping[str, Deployment]
+) -> Deployment | None:
+    """Return what a deployment was before: of the same name, else the same account, renamed."""
+    if deployment.name in before:
+        return before[deployment.name]
+    if deployment.key is None:
+        return None
+    account = (deployment.provider, deployment.key, deployment.url)
+    gone = [
+        each
+        for each in before.values()
+        if each.name not in after and (each.provider, each.key, each.url) == account
+    ]
+    return gone[0] if len(gone) == 1 else None
+
+
+def _carry_counts(counter: UsageCounter, before: Sequence[Quota], after: Sequence[Quota]) -> None:
+    """Let counts go on under quotas of another period or name."""
+    old = {each.unit: each for each in before}
+    for quota in after:
+        if quota.unit in old and old[quota.unit].name != quota.name:
+            counter.carry(old[quota.unit], quota)
 
 
 def _list_quotas(deployment: Deployment) -> tuple[Quota, ...]:

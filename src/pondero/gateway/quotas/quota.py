@@ -118,6 +118,20 @@ def _find_rolling(per: str, slot: int) -> Window:
     return Window(slot - SLOTS, slot, slot + SLOTS, begins, begins + width, end)
 
 
+def find_carried_slot(slot: int, before: Quota, after: Quota, *, now: int) -> int | None:
+    """Return the slot in which a rolling count goes on under another quota; None if it has ended.
+
+    Use counts from the end of its slot, which is no earlier than it was; ``lua/carry.lua`` computes
+    the same.
+    """
+    window = find_window(before, now)
+    if not window.since <= slot <= window.last:
+        return None
+    width = _LENGTHS[before.per] // SLOTS
+    then = find_window(after, min(now, (slot + 1) * width - 1)).slot
+    return then if then >= find_window(after, now).since else None
+
+
 @lru_cache(maxsize=64)
 def _find_period(per: str, hour: int) -> Window:
     """Return the calendar period of an hour since 1970: all of them begin and end with one."""
