@@ -1,7 +1,8 @@
 """The accounts of a configuration while it runs: their load, their limits, and who is next.
 
-Our own counts and the pauses are shared by all replicas. Requests on their way and the service's
-headers are what this process sees, and every answer brings them up to date.
+Our own counts, the pauses and what has nothing left are shared by all replicas. Requests on their
+way and the rest of the service's headers are what this process sees, and every answer brings them
+up to date.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...catalog import ModelEntry
+from ...dialects import RateLimit
 from ...errors import AuthFailed, BillingFailed, PonderoError, QuotaSpent, RateLimited, ServiceError
 from ...exchange import is_deployment_fault
 from ..config.model import Balance, Deployment
@@ -45,6 +47,14 @@ class Pauses(Protocol):
 
     def find_rest(self, name: str) -> float:
         """Return the seconds for which a breaker lets no request pass; asks for no probe."""
+        ...
+
+    async def share_full(self, name: str, seconds: float) -> None:
+        """Tell other replicas that a service reports nothing left for this time; 0: it has."""
+        ...
+
+    def find_full(self, name: str) -> float:
+        """Return the seconds for which a service has nothing left, as another replica told."""
         ...
 
     def find_pause(self, name: str) -> float:
@@ -88,6 +98,7 @@ class Accounts:
         self._deployments: Mapping[str, Deployment] = {}
         self._quotas: dict[str, tuple[Quota, ...]] = {}
         self._loads: dict[str, AccountLoad] = {}
+        self._told: set[str] = set()  # other replicas know that these have nothing left
 
     def configure(
         self, deployments: Sequence[Deployment], counter: UsageCounter | None = None
@@ -198,7 +209,7 @@ class Accounts:
         )
 
     def _find_wait(self, entry: ModelEntry, load: AccountLoad) -> float:
-        wait = max(load.find_wait(), load.find_rest(), self.find_pause(entry))
+        wait = max(load.find_wait(), load.find_rest(), self.find_hold(entry))
         # One whose rest is over may be asked: the first request that is placed there probes it. One
         # that rests is no home that a conversation waits for, however soon the rest is over.
         rest = self._pauses.find_rest(name_breaker(entry))
@@ -207,6 +218,23 @@ class Accounts:
     def find_pause(self, entry: ModelEntry) -> float:
         """Return the seconds for which an account is paused."""
         return self._pauses.find_pause(entry.deployment) if entry.deployment else 0.0
+
+    def find_hold(self, entry: ModelEntry) -> float:
+        """Return the seconds for which an account is paused, or full as another replica told."""
+        name = entry.deployment
+        return max(self._pauses.find_pause(name), self._pauses.find_full(name)) if name else 0.0
+
+    async def share_limits(self, entry: ModelEntry, limits: Sequence[RateLimit]) -> None:
+        """Tell other replicas if a service reports nothing left, and if it has again.
+
+        Only this: what is left otherwise changes with every request, and each replica's own
+        answers tell it.
+        """
+        name = entry.deployment
+        wait = max((each.wait for each in limits if each.left < 1), default=0.0)
+        if wait > 0 or (limits and name in self._told):
+            await self._pauses.share_full(name, min(wait, LONGEST_WAIT))
+            (self._told.add if wait > 0 else self._told.discard)(name)
 
     async def note_failure(self, entry: ModelEntry, error: PonderoError) -> None:
         """Pause an account whose service asks for it, or whose key or credit is rejected.
