@@ -16,7 +16,7 @@ from ...dialects import RateLimit
 from ...errors import AuthFailed, BillingFailed, PonderoError, QuotaSpent, RateLimited, ServiceError
 from ...exchange import is_deployment_fault
 from ..config.model import Balance, Deployment
-from ..quotas.quota import Quota
+from ..quotas.quota import Quota, name_arrival_span
 from ..quotas.usage_counter import UsageCounter
 from ..state.breakers import REST
 from .account_load import LONGEST_WAIT, MANY, AccountLoad
@@ -312,8 +312,9 @@ def _list_quotas(deployment: Deployment) -> tuple[Quota, ...]:
     if limit is None:
         return ()
     found: list[Quota] = []
+    per = name_arrival_span(limit.per)
     if limit.requests is not None:
-        found.append(Quota(holder, "requests", limit.requests, limit.per, rolling=True))
+        found.append(Quota(holder, "requests", limit.requests, per, rolling=True))
     if limit.tokens is not None:
-        found.append(Quota(holder, "tokens", limit.tokens, limit.per, rolling=True))
+        found.append(Quota(holder, "tokens", limit.tokens, per, rolling=True))
     return tuple(found)

@@ -36,6 +36,8 @@ _WORDS: Mapping[Unit, str] = {
 }
 _LENGTHS = {"second": 1_000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000}
 _HOUR, _DAY = _LENGTHS["hour"], _LENGTHS["day"]
+_ARRIVAL = 250  # milliseconds: services count when a request arrives, which may take a connection
+_LENGTHS |= {f"{per} after arrival": length + _ARRIVAL for per, length in _LENGTHS.items()}
 _MONDAY = 3  # days from a Monday to the first day of 1970
 
 
@@ -98,6 +100,14 @@ class Window(Struct, frozen=True):
     begins: int
     turns: int
     ends: Callable[[int], int]
+
+
+def name_arrival_span(per: str) -> str:
+    """Return the span for a limit that is counted elsewhere, when requests arrive there.
+
+    It is longer than the limit's, by the time that a request may be on its way.
+    """
+    return f"{per} after arrival"
 
 
 def find_window(quota: Quota, now: int) -> Window:
