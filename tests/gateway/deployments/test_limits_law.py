@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -170,6 +170,57 @@ def test_two_replicas_on_one_redis_keep_the_limits_together(
         service = Judge(clock, Account("north"), Account("south"))
         async with open_replica(redis.url, clock) as one, open_replica(redis.url, clock) as other:
             await play([one, other], service, steps, limits, tokens, monkeypatch_module)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("per", ["second", "minute"])
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_requests_that_take_time_to_arrive_keep_the_limit_at_the_service(
+    request, monkeypatch, per, is_shared
+):
+    length = {"second": 1.0, "minute": MINUTE}[per]
+
+    async def run() -> None:
+        clock = Clock()
+        slot = length / 50
+        clock.now += slot - clock.now % slot - 0.001  # the end of a slot of the plain length
+        service = FourAccounts(clock, Account("north"), Account("south"))
+        came_in: list[tuple[str, float]] = []
+        arrived = asyncio.Event()
+
+        async def travel(account: Account) -> None:
+            await arrived.wait()
+            came_in.append((account.name, clock()))
+
+        service.before = travel
+        deployments = tuple(
+            replace(each, limit=RateLimitRule(requests=5, per=per))
+            for each in deploy("anthropic", tuple(service.accounts.values()))
+        )
+        async with AsyncExitStack() as stack:
+            state = make_state(SERVER, clock)
+            if is_shared:
+                redis = request.getfixturevalue("redis")
+                redis.empty()
+                state = await stack.enter_async_context(open_replica(redis.url, clock))
+            app, gateway = make_gateway(
+                service, deployments, "claude-opus-5", monkeypatch=monkeypatch, shared=state
+            )
+            gateway.sleep = wait_in_vain  # type: ignore[misc]  # only the test moves the clock
+            start = clock.now
+            first = [asyncio.ensure_future(ask(app, number)) for number in range(10)]
+            await asyncio.sleep(0.1)
+            clock.now += 0.2  # new connections
+            arrived.set()
+            assert await asyncio.gather(*first) == [200] * 10
+            for later in (1.0, 1.03, 1.15, 1.3, 1.6, 3.0):
+                clock.now = start + length - 1.0 + later
+                await asyncio.gather(*(ask(app, number) for number in range(20, 40)))
+        for name in service.accounts:
+            times = [at for each, at in came_in if each == name]
+            assert max(sum(at <= each < at + length for each in times) for at in times) <= 5
+            assert len(times) >= 10  # there is room again, soon after
 
     asyncio.run(run())
 

@@ -2,16 +2,30 @@
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from random import Random
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.gateway.asgi import Came, came
-from tests.gateway.four_accounts import Account, Clock, FourAccounts, deploy, make_gateway
+from tests.gateway.four_accounts import (
+    Account,
+    Clock,
+    FourAccounts,
+    deploy,
+    make_gateway,
+    make_state,
+)
 
 from pondero.canon import HttpRequest
+from pondero.gateway.config.model import ServerConfig
 from pondero.gateway.server.app import App
+from pondero.gateway.state.redis import RedisBreakers, RedisSnapshot
+from pondero.gateway.state.redis_link import RedisLink
+from pondero.gateway.state.shared_state import SharedState
 
 
 class Windows(Account):
@@ -72,9 +86,13 @@ async def ask(app: App, text: str, **fields: Any) -> Came:
     return await came(app, request)
 
 
-def start(monkeypatch, service: FourAccounts, provider: str) -> App:
+def start(
+    monkeypatch, service: FourAccounts, provider: str, shared: SharedState | None = None
+) -> App:
     deployments = deploy(provider, tuple(service.accounts.values()), limits=False)
-    app, gateway = make_gateway(service, deployments, MODELS[provider], monkeypatch=monkeypatch)
+    app, gateway = make_gateway(
+        service, deployments, MODELS[provider], monkeypatch=monkeypatch, shared=shared
+    )
     gateway.jitter = Random(1).random  # type: ignore[misc]  # the same dice in every run
     gateway.sleep = wait_in_vain  # type: ignore[misc]  # only the tests move the clock
     return app
@@ -197,5 +215,40 @@ def test_a_moment_of_a_reset_never_locks_an_account(monkeypatch, later):
         for number in range(20):
             assert (await ask(app, f"later question {number}")).status == 200
         assert min(service.served.values()) >= 5
+
+    asyncio.run(run())
+
+
+def test_replicas_tell_each_other_that_a_service_has_nothing_left(monkeypatch, redis):
+    @asynccontextmanager
+    async def open_replica(service: FourAccounts) -> AsyncIterator[App]:
+        link = RedisLink(redis.url, clock=service.clock.milliseconds)
+        snapshot = RedisSnapshot(link)
+        state = replace(
+            make_state(ServerConfig(ledger="off", log="off"), service.clock),
+            breakers=RedisBreakers(link, snapshot),
+            look=snapshot.look,
+            is_lost=lambda: link.is_away,
+            close=link.aclose,
+        )
+        try:
+            yield start(monkeypatch, service, "anthropic", shared=state)
+        finally:
+            await state.aclose()
+
+    async def run() -> None:
+        redis.empty()
+        accounts = [Windows(name, 6, 20.0, "anthropic") for name in ("north", "south")]
+        service = FourAccounts(Clock(), *accounts)
+        async with open_replica(service) as one, open_replica(service) as other:
+            apps = (one, other)
+            for span in range(3):
+                statuses = [
+                    (await ask(apps[number % 2], f"span {span}, {number}")).status
+                    for number in range(20)
+                ]
+                assert statuses == [200] * 12 + [429] * 8
+                service.clock.now += 21
+            assert [account.rejected for account in accounts] == [0, 0]
 
     asyncio.run(run())

@@ -92,11 +92,13 @@ class AccountLoad:
 
     def note_limits(
         self, number: int, limits: Iterable[RateLimit], *, is_served: bool = True
-    ) -> None:
+    ) -> list[RateLimit]:
         """Take over what the answer to a request says; others on their way may not be in it yet.
 
         ``is_served``: the request was not rejected, so a limit that is not reported is none.
+        Returns the limits that are new.
         """
+        taken: list[RateLimit] = []
         now = self._clock()
         said: set[str] = set()
         asked = self._sent.pop(number, None)
@@ -110,9 +112,11 @@ class AccountLoad:
             seen = _note_limit(each, known, number, now)
             seen.left -= sum(seen.find_cost(other.tokens) for other in others)
             self._limits[each.name] = seen
+            taken.append(each)
         for name in [name for name, seen in self._limits.items() if seen.is_old]:
             if is_served and name not in said:
                 del self._limits[name]  # the service reports it no more
+        return taken
 
     def note_full(self, seconds: float) -> None:
         """Remember that our own count has no room, for at most a second: others may end."""

@@ -69,7 +69,13 @@ class AccountTransport:
         answer = await self._transport.send(request, timeouts)
         if self._limits.limits:
             said = self._limits.read(answer.head.headers, self._gateway.now())
-            self._load.note_limits(number, said, is_served=answer.head.status == 200)
+            is_served = answer.head.status == 200
+            taken = self._load.note_limits(number, said, is_served=is_served)
+            try:
+                await self._gateway.accounts.share_limits(self._entry, taken)
+            except BaseException:
+                await answer.aclose()
+                raise
         return answer
 
     async def aclose(self) -> None:
@@ -110,8 +116,8 @@ class AccountTransport:
 
         The service's own headers come first: what it would reject is not even counted.
         """
-        pause = self._gateway.accounts.find_pause(self._entry)
-        if (wait := max(self._load.find_wait(tokens), pause)) > 0:
+        hold = self._gateway.accounts.find_hold(self._entry)
+        if (wait := max(self._load.find_wait(tokens), hold)) > 0:
             return _Lack(wait)
         number = self._load.begin(tokens)
         if not self._quotas:

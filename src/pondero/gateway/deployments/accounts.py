@@ -1,7 +1,8 @@
 """The accounts of a configuration while it runs: their load, their limits, and who is next.
 
-Our own counts and the pauses are shared by all replicas. Requests on their way and the service's
-headers are what this process sees, and every answer brings them up to date.
+Our own counts, the pauses and what has nothing left are shared by all replicas. Requests on their
+way and the rest of the service's headers are what this process sees, and every answer brings them
+up to date.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,10 +12,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...catalog import ModelEntry
+from ...dialects import RateLimit
 from ...errors import AuthFailed, BillingFailed, PonderoError, QuotaSpent, RateLimited, ServiceError
 from ...exchange import is_deployment_fault
 from ..config.model import Balance, Deployment
-from ..quotas.quota import Quota
+from ..quotas.quota import Quota, name_arrival_span
 from ..quotas.usage_counter import UsageCounter
 from ..state.breakers import REST
 from .account_load import LONGEST_WAIT, MANY, AccountLoad
@@ -45,6 +47,14 @@ class Pauses(Protocol):
 
     def find_rest(self, name: str) -> float:
         """Return the seconds for which a breaker lets no request pass; asks for no probe."""
+        ...
+
+    async def share_full(self, name: str, seconds: float) -> None:
+        """Tell other replicas that a service reports nothing left for this time; 0: it has."""
+        ...
+
+    def find_full(self, name: str) -> float:
+        """Return the seconds for which a service has nothing left, as another replica told."""
         ...
 
     def find_pause(self, name: str) -> float:
@@ -88,13 +98,23 @@ class Accounts:
         self._deployments: Mapping[str, Deployment] = {}
         self._quotas: dict[str, tuple[Quota, ...]] = {}
         self._loads: dict[str, AccountLoad] = {}
+        self._told: set[str] = set()  # other replicas know that these have nothing left
 
-    def configure(self, deployments: Sequence[Deployment]) -> None:
-        """Use these accounts from now on; one that was known keeps its load."""
+    def configure(
+        self, deployments: Sequence[Deployment], counter: UsageCounter | None = None
+    ) -> None:
+        """Use these accounts from now on; one that was known keeps its load and its counts."""
+        before, quotas = self._deployments, self._quotas
         self._deployments = {each.name: each for each in deployments}
         self._quotas = {each.name: _list_quotas(each) for each in deployments}
-        known = {name: load for name, load in self._loads.items() if name in self._deployments}
-        self._loads = known
+        loads, self._loads = self._loads, {}
+        for each in deployments:
+            old = _find_predecessor(each, before, self._deployments)
+            if old is not None and (load := loads.pop(old.name, None)) is not None:
+                self._loads[each.name] = load
+                load.placed *= each.weight / old.weight  # its share of all stays what it was
+                if counter is not None:
+                    _carry_counts(counter, quotas[old.name], self._quotas[each.name])
         shares = [
             self._loads[each.name].placed / each.weight
             for each in deployments
@@ -189,7 +209,7 @@ class Accounts:
         )
 
     def _find_wait(self, entry: ModelEntry, load: AccountLoad) -> float:
-        wait = max(load.find_wait(), load.find_rest(), self.find_pause(entry))
+        wait = max(load.find_wait(), load.find_rest(), self.find_hold(entry))
         # One whose rest is over may be asked: the first request that is placed there probes it. One
         # that rests is no home that a conversation waits for, however soon the rest is over.
         rest = self._pauses.find_rest(name_breaker(entry))
@@ -198,6 +218,23 @@ class Accounts:
     def find_pause(self, entry: ModelEntry) -> float:
         """Return the seconds for which an account is paused."""
         return self._pauses.find_pause(entry.deployment) if entry.deployment else 0.0
+
+    def find_hold(self, entry: ModelEntry) -> float:
+        """Return the seconds for which an account is paused, or full as another replica told."""
+        name = entry.deployment
+        return max(self._pauses.find_pause(name), self._pauses.find_full(name)) if name else 0.0
+
+    async def share_limits(self, entry: ModelEntry, limits: Sequence[RateLimit]) -> None:
+        """Tell other replicas if a service reports nothing left, and if it has again.
+
+        Only this: what is left otherwise changes with every request, and each replica's own
+        answers tell it.
+        """
+        name = entry.deployment
+        wait = max((each.wait for each in limits if each.left < 1), default=0.0)
+        if wait > 0 or (limits and name in self._told):
+            await self._pauses.share_full(name, min(wait, LONGEST_WAIT))
+            (self._told.add if wait > 0 else self._told.discard)(name)
 
     async def note_failure(self, entry: ModelEntry, error: PonderoError) -> None:
         """Pause an account whose service asks for it, or whose key or credit is rejected.
@@ -245,13 +282,39 @@ def _limit_pause(seconds: float) -> float:
     return min(max(seconds, 0.0), LONGEST_WAIT)
 
 
+def _find_predecessor(
+    deployment: Deployment, before: Mapping[str, Deployment], after: Mapping[str, Deployment]
+) -> Deployment | None:
+    """Return what a deployment was before: of the same name, else the same account, renamed."""
+    if deployment.name in before:
+        return before[deployment.name]
+    if deployment.key is None:
+        return None
+    account = (deployment.provider, deployment.key, deployment.url)
+    gone = [
+        each
+        for each in before.values()
+        if each.name not in after and (each.provider, each.key, each.url) == account
+    ]
+    return gone[0] if len(gone) == 1 else None
+
+
+def _carry_counts(counter: UsageCounter, before: Sequence[Quota], after: Sequence[Quota]) -> None:
+    """Let counts go on under quotas of another period or name."""
+    old = {each.unit: each for each in before}
+    for quota in after:
+        if quota.unit in old and old[quota.unit].name != quota.name:
+            counter.carry(old[quota.unit], quota)
+
+
 def _list_quotas(deployment: Deployment) -> tuple[Quota, ...]:
     limit, holder = deployment.limit, f"deployment {deployment.name}"
     if limit is None:
         return ()
     found: list[Quota] = []
+    per = name_arrival_span(limit.per)
     if limit.requests is not None:
-        found.append(Quota(holder, "requests", limit.requests, limit.per, rolling=True))
+        found.append(Quota(holder, "requests", limit.requests, per, rolling=True))
     if limit.tokens is not None:
-        found.append(Quota(holder, "tokens", limit.tokens, limit.per, rolling=True))
+        found.append(Quota(holder, "tokens", limit.tokens, per, rolling=True))
     return tuple(found)

@@ -36,6 +36,8 @@ _WORDS: Mapping[Unit, str] = {
 }
 _LENGTHS = {"second": 1_000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000}
 _HOUR, _DAY = _LENGTHS["hour"], _LENGTHS["day"]
+_ARRIVAL = 250  # milliseconds: services count when a request arrives, which may take a connection
+_LENGTHS |= {f"{per} after arrival": length + _ARRIVAL for per, length in _LENGTHS.items()}
 _MONDAY = 3  # days from a Monday to the first day of 1970
 
 
@@ -100,6 +102,14 @@ class Window(Struct, frozen=True):
     ends: Callable[[int], int]
 
 
+def name_arrival_span(per: str) -> str:
+    """Return the span for a limit that is counted elsewhere, when requests arrive there.
+
+    It is longer than the limit's, by the time that a request may be on its way.
+    """
+    return f"{per} after arrival"
+
+
 def find_window(quota: Quota, now: int) -> Window:
     """Return the window of a quota at a moment; ``lua/windows.lua`` computes the same."""
     if quota.rolling:
@@ -116,6 +126,20 @@ def _find_rolling(per: str, slot: int) -> Window:
         return (each + SLOTS + 1) * width
 
     return Window(slot - SLOTS, slot, slot + SLOTS, begins, begins + width, end)
+
+
+def find_carried_slot(slot: int, before: Quota, after: Quota, *, now: int) -> int | None:
+    """Return the slot in which a rolling count goes on under another quota; None if it has ended.
+
+    Use counts from the end of its slot, which is no earlier than it was; ``lua/carry.lua`` computes
+    the same.
+    """
+    window = find_window(before, now)
+    if not window.since <= slot <= window.last:
+        return None
+    width = _LENGTHS[before.per] // SLOTS
+    then = find_window(after, min(now, (slot + 1) * width - 1)).slot
+    return then if then >= find_window(after, now).since else None
 
 
 @lru_cache(maxsize=64)

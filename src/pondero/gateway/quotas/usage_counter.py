@@ -6,7 +6,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from .quota import SLOTS, Quota, QuotaUse, Unit, Window, find_window
+from .quota import SLOTS, Quota, QuotaUse, Unit, Window, find_carried_slot, find_window
 
 _KEPT = 2 * SLOTS  # slots of a counter: a clock that jumps forward may jump back to old ones
 
@@ -57,6 +57,10 @@ class UsageCounter(Protocol):
 
     def recent_use(self, quotas: Sequence[Quota]) -> list[int]:
         """Return the use of each quota as this process last saw it, without asking anybody."""
+        ...
+
+    def carry(self, before: Quota, after: Quota) -> None:
+        """Count the use of one rolling quota under another from now on, without waiting."""
         ...
 
     async def aclose(self) -> None:
@@ -135,6 +139,17 @@ class LocalUsageCounter:
         """Count what another process used at a moment, in milliseconds since 1970."""
         slots = self._find_slots(quota, self._clock())
         slots.add(find_window(quota, at).slot, amount)
+
+    def carry(self, before: Quota, after: Quota) -> None:
+        """Count the use of one rolling quota under another from now on."""
+        now = self._clock()
+        counts, self._slots[before.name].counts = self._find_slots(before, now).counts, {}
+        self._slots[before.name].total = 0
+        slots = self._find_slots(after, now)
+        for slot, count in counts.items():
+            then = find_carried_slot(slot, before, after, now=now)
+            if then is not None:
+                slots.add(then, count)
 
     async def current_use(self, quotas: Sequence[Quota]) -> list[int]:
         """Return the current use of each quota."""

@@ -159,7 +159,7 @@ class GatewayContext:
         self.routing = Routing(config, load_catalog())
         self.frames = FrameMemo()
         self.config = config
-        self.accounts.configure(config.deployments)
+        self.accounts.configure(config.deployments, self.state)
         self.envelopes.forget()
 
     @property

@@ -56,6 +56,13 @@ class Breakers:
             return 0.0
         return since + seconds - now
 
+    async def share_full(self, name: str, seconds: float) -> None:
+        """Do nothing: this process knows what its services have left."""
+
+    def find_full(self, name: str) -> float:  # noqa: ARG002 - no other process tells
+        """Return 0."""
+        return 0.0
+
     async def is_open(self, name: str) -> bool:
         """Return whether a deployment is paused; False once after the pause, for the probe."""
         breaker = self._all.get(name)

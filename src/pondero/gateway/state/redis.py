@@ -144,9 +144,18 @@ class RedisBreakers:
             until = await self._step("pause", name, seconds=seconds)
         except SharedStateLost:
             await self._local.pause(name, seconds)
-        else:  # this replica need not look again to know it
-            row = {**self._snapshot.troubled.get(name, {}), "paused": int(until)}
-            self._snapshot.troubled = {**self._snapshot.troubled, name: row}
+        else:
+            self._note(name, paused=int(until))
+
+    async def share_full(self, name: str, seconds: float) -> None:
+        """Tell all replicas that a service has nothing left for this time; 0: it has."""
+        with suppress(SharedStateLost):
+            self._note(name, full=int(await self._step("full", name, seconds=seconds)))
+
+    def _note(self, name: str, **fields: int) -> None:
+        """Note what was sent: this replica need not look again to know it."""
+        row = {**self._snapshot.troubled.get(name, {}), **fields}
+        self._snapshot.troubled = {**self._snapshot.troubled, name: row}
 
     def find_pause(self, name: str) -> float:
         """Return the seconds for which an account is paused: by this replica, or by another."""
@@ -154,8 +163,14 @@ class RedisBreakers:
         row = self._snapshot.troubled.get(name)
         if row is None or not row.get("paused") or self._link.is_away:
             return own
-        now = int(self._link.now) if self._link.now != "" else now_ms()
-        return max(own, (float(row["paused"]) - now) / 1000)
+        return max(own, (float(row["paused"]) - self._now()) / 1000)
+
+    def find_full(self, name: str) -> float:
+        """Return the seconds for which a service has nothing left, as a replica told."""
+        row = self._snapshot.troubled.get(name)
+        if row is None or not row.get("full") or self._link.is_away:
+            return 0.0
+        return max(0.0, (float(row["full"]) - self._now()) / 1000)
 
     def is_resting(self, name: str) -> bool:
         """Return whether a deployment is paused, as this replica last saw it; asks for no probe."""
@@ -167,11 +182,13 @@ class RedisBreakers:
             return self._local.find_rest(name)
         if (row := self._snapshot.troubled.get(name)) is None:
             return 0.0
-        now = int(self._link.now) if self._link.now != "" else now_ms()
         opened, probing, rest = (
             _read_seconds(row.get(each)) for each in ("opened", "probing", "rest")
         )
-        return find_rest(opened, probing, now / 1000, rest=rest)
+        return find_rest(opened, probing, self._now() / 1000, rest=rest)
+
+    def _now(self) -> int:
+        return int(self._link.now) if self._link.now != "" else now_ms()
 
     async def open(self, name: str, seconds: float) -> None:
         """Pause a deployment now, for all replicas."""

@@ -157,6 +157,13 @@ class RedisLink:
         data = pack_command(("EVALSHA", script.digest, *rest))
         return self._send(data, whole=lambda: ("EVAL", script.text, *rest))
 
+    def send_rare_script(
+        self, name: str, keys: Sequence[str], arguments: Sequence[Argument] = ()
+    ) -> asyncio.Future[Any]:
+        """Send a script whole: Redis runs it before all that is sent later, known to it or not."""
+        names = (PREFIX + key for key in keys)
+        return self.send("EVAL", _script(name).text, len(keys), *names, self.now, *arguments)
+
     def flush(self) -> None:
         """Write what was sent in this step now, not at its end."""
         if "_connection" in self.__dict__:

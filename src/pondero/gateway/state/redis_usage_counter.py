@@ -131,6 +131,14 @@ class RedisUsageCounter:
         """Return the use of each quota as Redis told it last, with our own since."""
         return self._mirror.recent_use(quotas)
 
+    def carry(self, before: Quota, after: Quota) -> None:
+        """Count the use of one rolling quota under another: before all that is sent from now on."""
+        self._note_bounds((after,))
+        self._mirror.carry(before, after)
+        if not self._link.is_away:
+            names, periods = (before.name, after.name), (before.per, after.per)
+            self._keep_task(self._link.send_rare_script("carry", names, periods))
+
     async def _read_use(self, quotas: Sequence[Quota]) -> list[int]:
         found = await self._read_counters(quotas)
         return [

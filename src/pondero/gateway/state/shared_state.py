@@ -49,6 +49,14 @@ class BreakerStore(Protocol):
         """Pause an account, by the name of its deployment."""
         ...
 
+    async def share_full(self, name: str, seconds: float) -> None:
+        """Tell other replicas that a service reports nothing left for this time; 0: it has."""
+        ...
+
+    def find_full(self, name: str) -> float:
+        """Return the seconds for which a service has nothing left, as another replica told."""
+        ...
+
     def find_pause(self, name: str) -> float:
         """Return the seconds for which an account is paused, as this process last saw it."""
         ...

@@ -19,7 +19,7 @@ local function keep()
   redis.call('HSET', KEYS[1], name, cjson.encode(breaker))
   -- A long pause of one account outlasts the failures of others.
   local left = math.max(600000, redis.call('PTTL', KEYS[1]))
-  if breaker.paused then left = math.max(left, breaker.paused - now) end
+  left = math.max(left, (breaker.paused or now) - now, (breaker.full or now) - now)
   redis.call('PEXPIRE', KEYS[1], left)
 end
 
@@ -29,6 +29,12 @@ if step == 'pause' then
   if not breaker.paused or breaker.paused < paused then breaker.paused = paused end
   keep()
   return breaker.paused
+elseif step == 'full' then
+  -- An account whose service reports nothing left; a later answer may tell otherwise.
+  local length = tonumber(ARGV[8])
+  breaker.full = length > 0 and now + length or nil
+  keep()
+  return breaker.full or 0
 elseif step == 'open' then
   -- A service that fails and says for how long; a longer pause stays.
   local length = tonumber(ARGV[8])

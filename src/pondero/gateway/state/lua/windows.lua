@@ -2,6 +2,10 @@
 local SLOTS = 50
 local LENGTHS = {second = 1000, minute = 60000, hour = 3600000, day = 86400000, week = 604800000}
 local DAY = LENGTHS.day
+-- Services count when a request arrives: spans of their limits are longer by its time on the way.
+for _, per in ipairs({'second', 'minute', 'hour', 'day'}) do
+  LENGTHS[per .. ' after arrival'] = LENGTHS[per] + 250
+end
 
 -- The clock of Redis is the one clock of all replicas; a test may give another.
 local function clock(given)
