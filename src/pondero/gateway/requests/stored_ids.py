@@ -24,7 +24,7 @@ from .translation import check_translatable
 
 _END = b"\0"  # between an owner, the level that its conversation ended with, and who set it
 _GATEWAY = b"gateway"
-_NO_CLIENT = b"-"  # the owner of what a hook rejected
+_NO_CLIENT = b"-"  # the owner of a rejected answer
 _UNKNOWN = b""  # the level of a conversation that began elsewhere
 
 

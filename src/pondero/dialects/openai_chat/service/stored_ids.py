@@ -91,4 +91,10 @@ def find_given(data: bytes, *, stream: bool) -> Iterator[str]:  # noqa: ARG001 -
             yield said.audio.id
 
 
-STORED_IDS = StoredIds(find=find, reject=reject, find_given=find_given, marks=(b'"audio"',))
+STORED_IDS = StoredIds(
+    find=find,
+    reject=reject,
+    find_given=find_given,
+    marks=(b'"audio"',),
+    named_at=("audio", "container", "container_id", "file_id", "file_ids", *_STORES),
+)
