@@ -84,6 +84,25 @@ CONVERSATIONS = {
         "/v1/responses",
         {"model": "gpt-5.5", "input": "Hi", "tools": [SEARCH]},
     ),
+    "a thing in another field": (
+        "/v1/responses",
+        {
+            "model": "gpt-5.5",
+            "input": "Hi",
+            "instructions": [
+                {"role": "user", "content": [{"type": "input_file", "file_id": "vs_ofplain"}]}
+            ],
+        },
+    ),
+    "a thing in another field of Messages": (
+        "/v1/messages",
+        {
+            "model": "claude-opus-5",
+            "max_tokens": 99,
+            "messages": [{"role": "user", "content": "Hi"}],
+            "context_management": {"edits": [{"type": "x", "file_id": "vs_ofplain"}]},
+        },
+    ),
     "a vector store with an escaped name": (
         "/v1/responses",
         (
