@@ -542,7 +542,8 @@ class StoredIds(Struct, frozen=True, kw_only=True):
     a conversation, in which a level may have been set. ``forward`` writes a request about a stored
     thing for the service that has it, whose usual request is the last argument; None: such
     requests are not sent on. ``find_address`` returns the name of the stored thing at an address
-    that the service reads; None: it has no addresses of its own.
+    that the service reads; None: it has no addresses of its own. ``named_at``: one of these names
+    of fields is in every request that names something, unless it is escaped.
     """
 
     find: Callable[[HttpRequest], tuple[StoredId, ...]]
@@ -555,6 +556,7 @@ class StoredIds(Struct, frozen=True, kw_only=True):
     levels_at: tuple[str, ...] = ()
     forward: Callable[[HttpRequest, StoredCall, HttpRequest], HttpRequest] | None = None
     find_address: Callable[[str], str | None] | None = None
+    named_at: tuple[str, ...] = ()
 
 
 class SignatureSlots(Struct, frozen=True, kw_only=True):

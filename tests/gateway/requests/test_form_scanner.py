@@ -104,6 +104,8 @@ ODD = {
     "a long field": part(GOOD, "m" * (LONGEST_FIELD + 1)) + END,
     "long headers": part(f"{GOOD}\r\nx: {'a' * 9000}") + END,
     "a name with brackets": part('Content-Disposition: form-data; name="model[]"') + END,
+    "a name with an object in it": part('Content-Disposition: form-data; name="model[file_id]"')
+    + END,
     "a name in capitals": part('Content-Disposition: form-data; name="Model"') + END,
     "a name with a backslash": part('Content-Disposition: form-data; name="mo\\del"') + END,
     "a space before the colon": part('Content-Disposition : form-data; name="model"') + END,
@@ -132,6 +134,26 @@ def test_a_form_that_servers_may_read_differently_is_rejected(name, size):
 def test_a_form_has_one_boundary(kind):
     with pytest.raises(BadParameter):
         FormScanner(kind, ("model",))
+
+
+NESTED = [
+    ("file_id", "file_id"),
+    ("images[0][file_id]", "file_id"),
+    ("mask.file_id", "file_id"),
+    ("x[file_ids][]", "file_ids"),
+    ("file_ids[0]", "file_ids"),
+    ("metadata[model]", None),
+    ("images[0][file_id_of]", None),
+]
+
+
+@pytest.mark.parametrize(("name", "watched"), NESTED)
+def test_a_field_of_an_object_is_found(name, watched):
+    body = (part(f'Content-Disposition: form-data; name="{name}"', "v") + END).encode()
+    scanner = scan(KIND, [body], "model", "file_id", "file_ids")
+    assert {each: [field.text for field in found] for each, found in scanner.fields.items()} == (
+        {watched: ["v"]} if watched is not None else {}
+    )
 
 
 def test_a_quoted_boundary_and_an_empty_part_are_read():

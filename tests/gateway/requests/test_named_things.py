@@ -84,6 +84,25 @@ CONVERSATIONS = {
         "/v1/responses",
         {"model": "gpt-5.5", "input": "Hi", "tools": [SEARCH]},
     ),
+    "a thing in another field": (
+        "/v1/responses",
+        {
+            "model": "gpt-5.5",
+            "input": "Hi",
+            "instructions": [
+                {"role": "user", "content": [{"type": "input_file", "file_id": "vs_ofplain"}]}
+            ],
+        },
+    ),
+    "a thing in another field of Messages": (
+        "/v1/messages",
+        {
+            "model": "claude-opus-5",
+            "max_tokens": 99,
+            "messages": [{"role": "user", "content": "Hi"}],
+            "context_management": {"edits": [{"type": "x", "file_id": "vs_ofplain"}]},
+        },
+    ),
     "a vector store with an escaped name": (
         "/v1/responses",
         (
@@ -222,4 +241,51 @@ def test_a_cache_that_no_key_made_is_for_keys_with_account_state_alone(gateway):
     assert converse(gateway, f"{GEMINI}:generateContent", "plain", body).status_code == 403
     assert gateway.service.asked == []
     converse(gateway, f"{GEMINI}:generateContent", "account", body)
+    assert gateway.service.asked
+
+
+TWICE = {
+    "a file": (
+        "/v1/responses",
+        (
+            '{"model": "gpt-5.5", "input": [{"role": "user", "content": [{"type": "input_file", '
+            '"file_id": "file-a", "file_id": null}]}]}'
+        ),
+    ),
+    "the turns around it": (
+        "/v1/responses",
+        (
+            '{"model": "gpt-5.5", "input": [{"role": "user", "content": [{"type": "input_file", '
+            '"file_id": "file-a"}]}], "input": "Hi"}'
+        ),
+    ),
+    "an escaped name": (
+        "/v1/responses",
+        (
+            '{"model": "gpt-5.5", "input": [{"role": "user", "content": [{"type": "input_file", '
+            '"file_id": "file-a", "f\\u0069le_id": "x"}]}]}'
+        ),
+    ),
+    "an address": (
+        f"{GEMINI}:generateContent",
+        (
+            f'{{"contents": [{{"role": "user", "parts": [{{"fileData": {{"fileUri": "{URI}", '
+            '"fileUri": "https://example.com/a.pdf", "mimeType": "a/b"}}]}]}'
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", TWICE)
+def test_a_request_that_names_something_has_no_field_twice(gateway, case):
+    path, body = TWICE[case]
+    answer = converse(gateway, path, "second", body)
+    assert answer.status_code == 400, answer.text
+    assert "twice" in answer.text
+    assert gateway.service.asked == []
+
+
+def test_a_field_twice_is_no_matter_in_a_request_that_names_nothing(gateway):
+    body = '{"model": "gpt-5.5", "input": "Hi", "metadata": {"a": "1", "a": "2"}}'
+    converse(gateway, "/v1/responses", "second", body)
     assert gateway.service.asked

@@ -24,7 +24,7 @@ from ...thinking import Plan
 from ...transport import AsyncShell
 from ..config.deployment_names import name_home
 from ..deployments.account_transport import AccountTransport
-from ..hooks.bounded_call import FAILED
+from ..hooks.bounded_call import FAILED, HookRejection
 from ..hooks.chain import HookedAnswer, note_failures
 from ..levels.level_rules import AppliedLevel, show_sent
 from ..levels.level_window import keep_level_window
@@ -243,6 +243,7 @@ class _Delivery:
         self._remembered: Mapping[str, bytes] = attempt.remembered
         self._hooks = HookedAnswer(routed.hooked) if routed.hooked is not None else None
         self._hook = routed.hooked.by if routed.hooked is not None else None
+        self._is_passed = routed.hooked is None or not routed.hooked.reads_answers
         self._held = _NOTHING_HELD
         self.transport = MeteredTransport(
             self._converter.transport, record.meter, routed, attempt.entry, exchange.plan
@@ -286,6 +287,7 @@ class _Delivery:
         if self.was_asked_again:
             self.note_plan()  # that of the other answer was noted last
         shown = reply if self._hooks is None else await self._hooks.whole(reply)
+        self._is_passed = True
         self._note_reply(reply)
         response = await self._converter.whole(shown)
         for reader in self._readers:
@@ -376,6 +378,7 @@ class _Delivery:
         for reader in self._readers:
             reader.feed(data)
         data = self._filter.feed(data) if ends is None else self._filter.whole(data)
+        self._is_passed = self._is_passed or ends is not None
         await self.record_ids()  # before anybody can read them
         if ends is not None:
             await self._cache(ends)
@@ -383,6 +386,8 @@ class _Delivery:
 
     async def _write_failure(self, error: PonderoError) -> None:
         """End a stream that broke off with its error."""
+        if isinstance(error, HookRejection) and self._given_ids is not None:
+            await self._given_ids.withdraw(self.gateway)
         routed = self.routed
         call = routed.call
         response = write_error(
@@ -457,7 +462,7 @@ class _Delivery:
     async def record_ids(self) -> None:
         """Record whose the ids are that the client got."""
         if self._given_ids is not None:
-            await self._given_ids.record(self.gateway)
+            await self._given_ids.record(self.gateway, is_passed=self._is_passed)
 
     def _find_prompt(self) -> int:
         if (call := self.transport.call) is not None:

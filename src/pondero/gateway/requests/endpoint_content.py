@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Raw
 
 from ...canon import HttpRequest, Json, get_decoder
-from ...dialects import EndpointMatch, find_texts
+from ...dialects import EndpointMatch, find_resource, find_texts
 from ...errors import BadParameter
 from ..server.arrival import Arrival
 from .body_pieces import BodyPieces
@@ -215,7 +215,10 @@ async def _read_form(
     kind: str,
     limits: tuple[int, int],
 ) -> None:
-    """Read a form until its model or its purpose is known, or to its end."""
+    """Read a form until its model or its purpose is known and a file begins, or to its end.
+
+    SDKs send the fields first, and those of an object may name something stored.
+    """
     _refuse_encoding(arrival)
     endpoint, purpose = match.endpoint, match.endpoint.purpose
     is_named = purpose is not None and purpose.call == match.call
@@ -227,7 +230,7 @@ async def _read_form(
     # An id in a form can follow a file, so a form that names stored things is read to its end.
     reads_all = bool(match.api.references) and endpoint.model != "form" and not wanted
     held: list[bytes] = []
-    while not pieces.is_whole and (reads_all or (wanted and scanner.find(wanted) is None)):
+    while not pieces.is_whole and (reads_all or (wanted and not _has_fields(scanner, wanted))):
         held.append(await pieces.read())
         if pieces.size > max_body:
             what = wanted or "its fields"
@@ -241,9 +244,12 @@ async def _read_form(
         content.model, content.model_field = field.text, field
     if wanted and (found := scanner.find(wanted)) is not None:
         content.fields[wanted] = found.text
-    content.references = tuple(
-        each.text for name in match.api.references for each in scanner.fields.get(name, ())
-    )
+    named = (each for name in match.api.references for each in scanner.fields.get(name, ()))
+    content.references = tuple(find_resource(each.text) or each.text for each in named)
+
+
+def _has_fields(scanner: FormScanner, wanted: str) -> bool:
+    return scanner.has_file and scanner.find(wanted) is not None
 
 
 def _pass_on(

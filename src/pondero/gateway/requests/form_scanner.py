@@ -19,6 +19,7 @@ _TYPE = re.compile(
 _NAME = re.compile(
     rb'form-data((?:; (?:name|filename)="(?:[^"\\\r\n]|\\[^\r\n])*")+)', re.IGNORECASE
 )
+_STEP = re.compile(rb"[\[\].]+")  # between the names of an object and of its field
 _PARAMETER = re.compile(rb'; (name|filename)="((?:[^"\\\r\n]|\\[^\r\n])*)"', re.IGNORECASE)
 
 
@@ -39,7 +40,10 @@ class FormField:
 
 
 class FormScanner:
-    """Reads a form in pieces; ``fields`` are the watched ones that were found, in order."""
+    """Reads a form in pieces; ``fields`` are the watched ones that were found, in order.
+
+    One of ``once`` is a field of the form; any other may be one of an object, images[0][file_id].
+    """
 
     def __init__(self, kind: str, names: Iterable[str], *, once: Iterable[str] = ()) -> None:
         found = _TYPE.fullmatch(kind.strip())
@@ -48,12 +52,15 @@ class FormScanner:
         self._mark = b"--" + (found[1] or found[2]).encode("latin-1", "replace")
         self._names = frozenset(name.encode() for name in names)
         self._once = frozenset(once)
+        self._inner = frozenset(name for name in self._names if name.decode() not in self._once)
+        self._folded = frozenset(map(bytes.lower, self._inner))
         self._held = b""
         self._offset = 0  # of the held bytes, in the body
         self._step = self._begin
         self._name: str | None = None  # of the watched part that is being read
         self._begun = 0
         self.fields: dict[str, list[FormField]] = {}
+        self.has_file: bool = False
         self.is_whole: bool = False
         self.is_read: bool = False
         """Whether the fields so far have been looked at, and no other may follow."""
@@ -94,11 +101,11 @@ class FormScanner:
             if len(self._held) > _HEADERS:
                 raise BadParameter("the headers of a part of the form are too long")
             return False
-        name = _read_name(self._held[:end])
-        if name not in self._names and _simplify(name) in self._names:
-            raise BadParameter("a field of the form is a watched one in another spelling")
+        name, is_file = _read_name(self._held[:end])
+        self.has_file = self.has_file or is_file
+        watched = self._find_watched(name)
         self._drop(end + 4)
-        self._name = name.decode("utf-8", "replace") if name in self._names else None
+        self._name = watched.decode("utf-8", "replace") if watched is not None else None
         if self._name is not None and self.is_read and self._name not in self._once:
             raise BadParameter(f"the field {self._name!r} must come before the file")
         if self._name in self._once and self._name in self.fields:
@@ -106,6 +113,17 @@ class FormScanner:
         self._begun = self._offset
         self._step = self._read_content
         return True
+
+    def _find_watched(self, name: bytes) -> bytes | None:
+        """Return the watched name that a part has; raises BadParameter for another spelling."""
+        if name in self._names:
+            return name
+        steps = [each for each in _STEP.split(name) if each]
+        found = next((each for each in steps if each in self._inner), None)
+        is_odd = any(_simplify(each) in self._folded for each in steps if each not in self._inner)
+        if is_odd or _simplify(name) in self._names - self._inner:
+            raise BadParameter("a field of the form is a watched one in another spelling")
+        return found
 
     def _read_content(self) -> bool:
         at = self._held.find(self._mark)
@@ -146,9 +164,13 @@ def _simplify(name: bytes) -> bytes:
     return name.replace(b"\\", b"").partition(b"[")[0].strip().lower()
 
 
-def _read_name(headers: bytes) -> bytes:
-    """Return the name of a part; raises BadParameter unless there is exactly one."""
+def _read_name(headers: bytes) -> tuple[bytes, bool]:
+    """Return the name of a part, and whether it is a file.
+
+    Raises BadParameter unless there is exactly one name.
+    """
     named: list[bytes] = []
+    is_file = False
     for line in headers.split(b"\r\n"):
         header, colon, value = line.partition(b":")
         if not colon or not header or header.strip() != header or b"\n" in line or b"\r" in line:
@@ -160,6 +182,7 @@ def _read_name(headers: bytes) -> bytes:
             if len(names) != 1 or len({each[0].lower() for each in pairs}) != len(pairs):
                 raise BadParameter("a part of the form has no plain name")
             named += names
+            is_file = len(pairs) > len(names)
         elif header.lower() == b"content-transfer-encoding" and value.strip().lower() not in (
             b"binary",
             b"8bit",
@@ -168,4 +191,4 @@ def _read_name(headers: bytes) -> bytes:
             raise BadParameter("a part of the form has an encoding of its own")
     if len(named) != 1:
         raise BadParameter("a part of the form has no plain name")
-    return named[0]
+    return named[0], is_file

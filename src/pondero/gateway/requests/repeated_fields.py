@@ -1,13 +1,15 @@
-"""Tools that have a field twice: services differ in which one they read, so a limit cannot hold."""
+"""Fields that are there twice: services differ in which one they read, so no rule can hold."""
 
 import json
 import re
+from functools import cache
 
 from msgspec import DecodeError, Raw
 
 from ...canon import Json, get_decoder
-from ...dialects import HostedTools, may_escape_names
+from ...dialects import HostedTools, StoredIds, may_escape_names
 from ...errors import BadParameter
+from ..config.model import GatewayKey
 
 _FIELDS = get_decoder(dict[str, Raw])
 _TURNS = get_decoder(list[Raw])
@@ -32,6 +34,37 @@ def check_repeated(body: bytes, rules: HostedTools) -> None:
     for turn in map(bytes, turns):
         if _may_offer(turn):
             _check(turn)
+
+
+def check_named_once(body: bytes, rules: StoredIds | None, *, key: GatewayKey | None) -> None:
+    """Raise BadParameter if a request that may name something stored has a field twice.
+
+    ``key``: the client's, which may have to name its own things alone.
+    """
+    if rules is None or key is None or key.account_state:
+        return
+    contains = body.__contains__
+    if not (any(map(contains, _quote(rules.named_at))) or may_escape_names(contains)):
+        return
+    try:
+        json.loads(body, object_pairs_hook=_check_fields)
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
+        return  # the rules of its API have read it
+
+
+@cache
+def _quote(names: tuple[str, ...]) -> tuple[bytes, ...]:
+    return tuple(b'"%b"' % name.encode() for name in names)
+
+
+def _check_fields(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in fields if names.count(name) > 1)
+        message = f'the request has the field "{twice}" twice; send it once'
+        raise BadParameter(message)
+    return fields
 
 
 def _may_offer(data: bytes) -> bool:

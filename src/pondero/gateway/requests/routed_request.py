@@ -30,7 +30,7 @@ from .kept_history import resolve_kept
 from .kept_items import StoredContent, resolve_stored
 from .known_turns import parse_known_in_steps
 from .long_bodies import LONG, give_way, give_way_between
-from .repeated_fields import check_repeated
+from .repeated_fields import check_named_once, check_repeated
 from .request_rules import RequestRules, find_rules
 from .split_body import is_remembered, split_body
 from .stored_addresses import add_addresses
@@ -359,6 +359,7 @@ async def parse_locally(
         if len(http.body) > LONG:
             await give_way()
         check_repeated(call.http.body, service.passthrough.hosted)
+    check_named_once(call.http.body, service.stored_ids, key=call.requester.key)
     return _leave_out_unknown(routed)
 
 

@@ -25,6 +25,7 @@ from .translation import check_translatable
 
 _END = b"\0"  # between an owner, the level that its conversation ended with, and who set it
 _GATEWAY = b"gateway"
+_NO_CLIENT = b"-"  # the owner of a rejected answer
 _UNKNOWN = b""  # the level of a conversation that began elsewhere
 
 
@@ -228,8 +229,10 @@ class GivenIdRecorder:
         wanted = any(map(routed.call.http.body.__contains__, rules.answer_marks))
         self._find_answer = rules.find_answer if wanted else None
         self._ids: set[str] = set()
+        self._homeless: set[str] = set()
         # A shared file that an answer repeats from its request is not made by it.
-        self._recorded: set[str] = {each.id for each in routed.stored.named if each.is_shared}
+        self._repeated = {each.id for each in routed.stored.named if each.is_shared}
+        self._recorded: set[str] = set(self._repeated)
 
     def feed(self, data: bytes) -> None:
         """Take some whole lines of a stream."""
@@ -249,19 +252,31 @@ class GivenIdRecorder:
         if self._find_answer is not None:
             self._ids.update(self._find_answer(body, stream=False))
 
-    async def record(self, gateway: GatewayContext) -> None:
-        """Store whose they are, each once."""
-        if not self._ids:
+    async def record(self, gateway: GatewayContext, *, is_passed: bool = True) -> None:
+        """Store whose they are, each once.
+
+        ``is_passed``: no hook can reject the answer any more, so that it may be fetched.
+        """
+        if not self._ids and not (is_passed and self._homeless):
             return
         ids, self._ids = self._ids - self._recorded, set()
-        if ids:
-            self._recorded |= ids
-            records: dict[str, bytes] = {}
-            for id in ids:
-                records[make_owner_key(id)] = self._record
-                if self._home is not None:
-                    records[_make_home_key(id)] = self._home
+        self._recorded |= ids
+        records = {make_owner_key(id): self._record for id in ids}
+        if self._home is not None:
+            self._homeless |= ids
+        if self._home is not None and is_passed:
+            records |= {_make_home_key(id): self._home for id in self._homeless}
+            self._homeless.clear()
+        if records:
             await gateway.shared.owners.put(records)
+
+    async def withdraw(self, gateway: GatewayContext) -> None:
+        """Store that no client has them: the answer was rejected when some had been given."""
+        given = (self._ids | self._recorded) - self._repeated
+        self._ids, self._homeless = set(), set()
+        if given:
+            self._recorded |= given
+            await gateway.shared.owners.put({make_owner_key(id): _NO_CLIENT for id in given})
 
 
 class StoredHome(NamedTuple):

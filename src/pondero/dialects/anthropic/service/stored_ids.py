@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Struct
 
 from pondero.canon import HttpRequest, HttpResponse, Json, get_decoder, get_path
 from pondero.dialects.bodies import iter_ids
@@ -16,7 +16,7 @@ from pondero.dialects.escaped_names import may_escape_names
 
 from .errors import error
 
-_FIELDS = get_decoder(dict[str, Raw])
+_BODY = get_decoder(dict[str, Any])
 _CONTAINER, _FILES, _BEFORE = "container", ("file_id",), ("diagnostics", "previous_message_id")
 _THREAD = ("thread", "previous_message_id")  # a conversation that the service holds
 _ANSWERS = (b"diagnostics", b"thread")  # requests whose answers can be named later
@@ -31,9 +31,7 @@ def find(http: HttpRequest) -> tuple[StoredId, ...]:
     if not (any(map(contains, _MARKS)) or may_escape_names(contains)):
         return ()
     try:
-        fields = _FIELDS.decode(http.body)
-        names = (_CONTAINER, _BEFORE[0], _THREAD[0], "messages", "system", "tools")
-        body = {name: msgspec.json.decode(fields[name]) for name in names if name in fields}
+        body = _BODY.decode(http.body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return ()  # ``parse`` rejects it
     return tuple(_iter_ids(body))
@@ -121,4 +119,5 @@ STORED_IDS = StoredIds(
     find_answer=find_answer,
     answer_marks=_ANSWERS,
     levels_at=(".".join(_THREAD),),
+    named_at=(_CONTAINER, *_FILES, _BEFORE[0], _THREAD[0]),
 )

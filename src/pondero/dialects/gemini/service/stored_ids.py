@@ -61,4 +61,10 @@ def find_given(data: bytes, *, stream: bool) -> Iterator[str]:  # noqa: ARG001 -
     yield from ()
 
 
-STORED_IDS = StoredIds(find=find, reject=reject, find_given=find_given, find_address=find_resource)
+STORED_IDS = StoredIds(
+    find=find,
+    reject=reject,
+    find_given=find_given,
+    find_address=find_resource,
+    named_at=(*_CACHES, *_FILES),
+)

@@ -56,6 +56,7 @@ SERVICE = Service(
         marks=stored_ids.MARKS,
         forward=stored_ids.forward,
         find_address=find_resource,
+        named_at=stored_ids.NAMED_AT,
     ),
     shows_thinking=False,
     passthrough=PassthroughRules(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Struct
 
 from pondero.canon import HttpRequest, HttpResponse, Json, get_decoder
 from pondero.dialects.bodies import iter_ids
@@ -16,7 +16,7 @@ from pondero.dialects.escaped_names import may_escape_names
 
 from .errors import error
 
-_FIELDS = get_decoder(dict[str, Raw])
+_BODY = get_decoder(dict[str, Any])
 _MARKS = (b'"audio"', b"container", b"file_id", b"vector_store")
 _STORES = ("vector_store_id", "vector_store_ids")
 
@@ -27,17 +27,14 @@ def find(http: HttpRequest) -> tuple[StoredId, ...]:
     if not (any(map(contains, _MARKS)) or may_escape_names(contains)):
         return ()
     try:
-        fields = _FIELDS.decode(http.body)
-        messages, tools, choice = (
-            msgspec.json.decode(fields.get(name, b"null"))
-            for name in ("messages", "tools", "tool_choice")
-        )
+        body: dict[str, Json] = _BODY.decode(http.body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return ()  # ``parse`` rejects it
-    spoken = _iter_named(messages, "audio", "id")
-    boxes = iter_ids([tools, choice], ("container", "container_id"))
-    files = iter_ids([messages, tools], ("file_id", "file_ids"))
-    stores = iter_ids(tools, _STORES)
+    spoken = _iter_named(body.get("messages"), "audio", "id")
+    tools = [body.get("tools"), body.get("tool_choice")]
+    boxes = iter_ids(tools, ("container", "container_id"))
+    files = iter_ids(body, ("file_id", "file_ids"))
+    stores = iter_ids(body, _STORES)
     return (
         *(StoredId("messages", id, is_item=True) for id in spoken),
         *(StoredId("tools", id, may_be_dropped=True) for id in boxes),
@@ -91,4 +88,10 @@ def find_given(data: bytes, *, stream: bool) -> Iterator[str]:  # noqa: ARG001 -
             yield said.audio.id
 
 
-STORED_IDS = StoredIds(find=find, reject=reject, find_given=find_given, marks=(b'"audio"',))
+STORED_IDS = StoredIds(
+    find=find,
+    reject=reject,
+    find_given=find_given,
+    marks=(b'"audio"',),
+    named_at=("audio", "container", "container_id", "file_id", "file_ids", *_STORES),
+)

@@ -41,8 +41,11 @@ def find(http: HttpRequest) -> tuple[StoredId, ...]:
     """Return the ids in a request that stand for something stored."""
     try:
         fields = _FIELDS.decode(http.body)
-        named = {name: _decode(fields, name) for name in _NAMES if name in fields}
-        return tuple(_iter_ids(named, http.body))
+        names = [name for name in _NAMES if name in fields]
+        if _may_have(http.body)[1]:  # a file may be named anywhere
+            more = fields.keys() - {*_NAMES}
+            names += [name for name in more if _may_have(bytes(fields[name]))[1]]
+        return tuple(_iter_ids({name: _decode(fields, name) for name in names}, http.body))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return ()  # ``parse`` rejects it
 
@@ -77,6 +80,11 @@ LEVELS_AT = ("previous_response_id", "conversation", "input")
 _BOXES, _FILES = ("container", "container_id"), ("file_id", "file_ids")
 _STORE = "vector_store_ids"
 _STORES = (_STORE, "vector_store_id")
+NAMED_AT = (
+    *("previous_response_id", "conversation", "prompt", "item_reference", _COMPARED[0]),
+    *(*_BOXES, *_FILES, *_STORES),
+)
+"""Fields that name something, and the type of an item that does."""
 
 
 def _decode(fields: dict[str, msgspec.Raw], name: str) -> Json:
@@ -111,10 +119,10 @@ def _iter_ids(body: dict[str, Json], data: bytes) -> Iterator[StoredId]:
         yield from _iter_item_ids(item, has_boxes=has_boxes)
     for field in ("tools", "tool_choice") if has_boxes else ():
         yield from (StoredId(field, id) for id in iter_ids(body.get(field), _BOXES))
-    for field in ("input", "tools") if has_files else ():
-        files = iter_ids(body.get(field), _FILES)
+    for field, value in body.items() if has_files else ():
+        files = iter_ids({field: value}, _FILES)
         yield from (StoredId(field, id, may_be_dropped=True, is_shared=True) for id in files)
-        stores = iter_ids(body.get(field), _STORES)
+        stores = iter_ids({field: value}, _STORES)
         yield from (StoredId(_STORE, id, may_be_dropped=True, is_shared=True) for id in stores)
 
 
