@@ -27,10 +27,11 @@ ROUTES = tuple(
 
 
 class PausedService(CountingService):
-    """A service that waits for ``go`` before it writes its third frame."""
+    """A service that waits for ``go`` before it writes its third frame, or another."""
 
-    def __init__(self, scripts: list[Script] | None = None) -> None:
+    def __init__(self, scripts: list[Script] | None = None, *, frame: int = 3) -> None:
         super().__init__(scripts)
+        self.frame = frame
         self.go = asyncio.Event()
         self.reached = asyncio.Event()
 
@@ -48,7 +49,7 @@ class _Paused:
         number = 0
         async for frame in self._answer:
             number += 1
-            if number == 3:
+            if number == self._service.frame:
                 self._service.reached.set()
                 await self._service.go.wait()
             yield frame
@@ -490,3 +491,36 @@ def test_an_answer_whose_process_is_gone_has_failed():
         world.gateway.runs.running[place.record] = under_way
 
     run(body, service=service)
+
+
+class CarriageService(CountingService):
+    """A service whose lines end with CR and LF."""
+
+    async def send(self, request: HttpRequest, timeouts: object) -> Any:
+        return _WithCarriageReturns(await super().send(request, timeouts))
+
+
+class _WithCarriageReturns:
+    def __init__(self, answer: Any) -> None:
+        self.head = answer.head
+        self._answer = answer
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for frame in self._answer:
+            whole = frame.replace(b"\n", b"\r\n")
+            yield whole[:-1]
+            yield whole[-1:]
+
+    async def aclose(self) -> None:
+        await self._answer.aclose()
+
+
+def test_a_service_with_other_line_ends_is_followed_too():
+    async def body(world: World) -> None:
+        _, data = await begin(world, "openai", stream=True)
+        events = read_stream(data)
+        assert events[-1]["type"] == "response.completed"
+        path = f"/responses/{events[0]['response']['id']}?stream=true"
+        assert read_stream((await world.call("GET", path))[1]) == events
+
+    run(body, service=CarriageService())
