@@ -493,6 +493,39 @@ def test_an_answer_whose_process_is_gone_has_failed():
     run(body, service=service)
 
 
+@pytest.mark.parametrize("fetched", [False, True])
+def test_the_events_of_an_answer_whose_process_is_gone_end_with_its_failure(fetched):
+    service = PausedService(frame=6)
+
+    async def body(world: World) -> None:
+        task = asyncio.ensure_future(begin(world, stream=True))
+        await service.reached.wait()
+        (under_way,) = world.gateway.runs.running.values()
+        place, store = under_way.place, world.gateway.kept
+        assert store is not None
+        while not await store.get([place.events(0)]):  # noqa: ASYNC110 - what was looked at
+            await asyncio.sleep(0.01)
+        world.gateway.runs.running.clear()  # as another process sees it
+        old = {"beat": world.gateway.now() - background.SILENCE}
+        await store.put({place.state: json.dumps(old).encode()})
+        path = f"/responses/{place.id}"
+        if fetched:
+            assert (await world.call("GET", path))[1]["status"] == "failed"
+        _, data = await world.call("GET", f"{path}?stream=true")
+        *before, last = read_stream(data)
+        assert before[0]["type"] == "response.created"
+        assert last["type"] == "response.failed"
+        assert last["sequence_number"] == before[-1]["sequence_number"] + 1
+        assert (last["response"]["id"], last["response"]["status"]) == (place.id, "failed")
+        _, rest = await world.call("GET", f"{path}?stream=true&starting_after={len(before) - 1}")
+        assert read_stream(rest) == [last]
+        world.gateway.runs.running[place.record] = under_way
+        service.go.set()
+        await task
+
+    run(body, service=service)
+
+
 class CarriageService(CountingService):
     """A service whose lines end with CR and LF."""
 

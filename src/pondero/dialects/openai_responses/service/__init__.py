@@ -59,6 +59,7 @@ _KEPT = KeptResponses(
     write_status=kept_responses.write_status,
     status_of=kept_responses.status_of,
     number_of=kept_responses.number_of,
+    write_ended=kept_responses.write_ended,
     endpoints=KeptEndpoints(
         classify=kept_endpoints.classify,
         write_response=kept_endpoints.write_response,
