@@ -126,6 +126,39 @@ def test_the_bytes_are_those_of_the_whole_history_over_http(served, back):
     assert by_socket == served.emulator.log.entries[-1].body
 
 
+@pytest.mark.parametrize("back", [*SOME, "gpt-6"])
+@pytest.mark.parametrize("include", [None, [], ["file_search_call.results"]])
+@pytest.mark.parametrize("level", [None, "high"])
+def test_an_answer_that_is_not_stored_is_continued_without_asking_for_signatures(
+    served, back, include, level
+):
+    served.emulator.reset()
+    more: dict[str, Any] = {"store": False}
+    if include is not None:
+        more["include"] = include if back == "openai" else []
+    if level is not None:
+        more["reasoning"] = {"effort": level}
+    with served.open(KEYS["mine"]) as socket:
+        answer = ask(socket, back, CALL, **more)[-1]["response"]
+        for given in (results(answer), "And then?"):
+            more["previous_response_id"] = answer["id"]
+            events = ask(socket, back, given, **more)
+            assert events[-1]["type"] == "response.completed", events[-1]
+            answer = events[-1]["response"]
+    sent = json.dumps(served.emulator.log.entries[-1].body)
+    assert "What is in it?" in sent
+
+
+def test_a_model_that_does_not_think_is_not_asked_for_signatures():
+    routes = (GatewayRoute(match="plain", to=("openai:gpt-4.1",), retries=0),)
+    with serve(routes=routes) as served, served.open() as socket:
+        first = ask(socket, "plain", "Hello?", store=False)[-1]
+        assert first["type"] == "response.completed"
+        before = {"previous_response_id": first["response"]["id"]}
+        assert ask(socket, "plain", "Hm?", store=False, **before)[-1]["type"] == first["type"]
+        assert all("include" not in each.body for each in served.emulator.log.entries)
+
+
 class CarriageEmulator(Emulator):
     """An emulator whose lines end with CR and LF, in pieces of any size."""
 

@@ -60,6 +60,7 @@ _KEPT = KeptResponses(
     status_of=kept_responses.status_of,
     number_of=kept_responses.number_of,
     write_ended=kept_responses.write_ended,
+    signed_by=("include", parse.ENCRYPTED),
     endpoints=KeptEndpoints(
         classify=kept_endpoints.classify,
         write_response=kept_endpoints.write_response,
