@@ -191,6 +191,16 @@ def test_a_service_with_other_line_ends_is_heard_over_the_socket(back):
         assert second[-1]["type"] == "response.completed"
 
 
+def test_answers_have_the_time_at_which_they_were_made(served):
+    began = int(time.time()) - 1
+    with served.open(KEYS["mine"]) as socket:
+        for back in ("claude", "gemini"):
+            for event in ask(socket, back, "Hello?"):
+                if "response" in event:
+                    assert began <= event["response"]["created_at"] <= time.time()
+            assert began <= event["response"]["completed_at"] <= time.time()
+
+
 def test_a_stored_answer_of_a_socket_is_continued_over_http(served):
     with served.open(KEYS["mine"]) as socket:
         answer = ask(socket, "claude", "My name is Ann.")[-1]["response"]
