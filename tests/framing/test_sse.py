@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pondero.errors import Malformed
-from pondero.framing import SseReader
+from pondero.framing import SseReader, SseSplitter, find_data
 
 from .pieces import splits
 
@@ -135,3 +135,21 @@ def test_a_long_frame_in_small_pieces_costs_linear_time(step):
 
     short = min(spent(10_000) for _ in range(3))
     assert spent(100_000) < 40 * short  # quadratic would be 100
+
+
+@given(
+    st.lists(st.sampled_from([b"data: x", b"event: e\ndata: {}", b": ping", b"data: a\ndata: b"])),
+    st.sampled_from([b"\n", b"\r\n", b"\r"]),
+    st.lists(st.integers(0, 90)),
+    st.booleans(),
+)
+def test_a_splitter_finds_the_same_events_with_every_line_end_and_split(events, end, cuts, whole):
+    """Only the line ends change; the last event need not be followed by a blank line."""
+    stream = b"".join(event + b"\n\n" for event in events)
+    stream = stream if whole else stream.removesuffix(b"\n\n")
+    splitter, found = SseSplitter(), list[bytes]()
+    for piece in splits(stream.replace(b"\n", end), cuts):
+        found += splitter.feed(piece)
+    found += splitter.eof()
+    assert found == [event + b"\n\n" for event in events]
+    assert [data for event in found if (data := find_data(event))] == read(stream)

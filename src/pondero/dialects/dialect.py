@@ -337,7 +337,8 @@ class ReplyContext(Struct, Generic[C], frozen=True, kw_only=True):
     """The data for writing an answer; ``place`` is the API's name for where thinking goes.
 
     ``top_logprobs``: how many alternatives to a token are told; None: no log probabilities are.
-    ``cache``: what the prompt cache did for the request.
+    ``cache``: what the prompt cache did for the request. ``created``: when the answer began, in
+    seconds since 1970, and ``clock`` says what time it is; without them, answers have a fixed time.
     """
 
     request: Request
@@ -349,6 +350,8 @@ class ReplyContext(Struct, Generic[C], frozen=True, kw_only=True):
     place: str | None = None
     top_logprobs: int | None = None
     cache: CacheReport = CacheReport()
+    created: int | None = None
+    clock: Callable[[], float] | None = None
 
 
 class AcceptedRequest(ReplyContext[C], Generic[C], frozen=True, kw_only=True):

@@ -145,7 +145,10 @@ class KeptResponses(Struct, frozen=True, kw_only=True):
     - ``find_answer`` returns the answer in a whole body, ``find_ended`` the one in an event that
       has one of ``end_marks``. ``begin`` writes the answer that is fetched later; ``write_status``
       writes an answer as cancelled or failed, with a reason; ``status_of`` reads its state.
-    - ``number_of`` returns the number of an event of a stream.
+    - ``number_of`` returns the number of an event of a stream. ``write_ended`` writes the last
+      event of an answer that has ended, with such a number.
+    - ``signed_by``: a field, a list, and the word in it with which a service that stores nothing
+      signs thinking, so that it can be sent back.
     """
 
     read: Callable[[HttpRequest], Continuation]
@@ -164,5 +167,7 @@ class KeptResponses(Struct, frozen=True, kw_only=True):
     write_status: Callable[[bytes, str, str | None], bytes]
     status_of: Callable[[bytes], str]
     number_of: Callable[[bytes], int | None]
+    write_ended: Callable[[bytes, int], bytes]
+    signed_by: tuple[str, str]
     endpoints: KeptEndpoints
     socket: SocketFrames

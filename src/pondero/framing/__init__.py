@@ -14,7 +14,7 @@ from .payloads import (
     parse_payload,
     read_payloads,
 )
-from .sse import SseReader
+from .sse import SseReader, SseSplitter, find_data
 from .stencil import Stencil
 from .stream import MAX_FRAME, FrameHandler, FrameReader, Frames, FrameStream, OversizedAnswer
 
@@ -32,10 +32,12 @@ __all__ = [
     "NdjsonReader",
     "OversizedAnswer",
     "SseReader",
+    "SseSplitter",
     "Stencil",
     "describe_body",
     "describe_text",
     "detect_framing",
+    "find_data",
     "find_objects",
     "parse_json_or_none",
     "parse_payload",

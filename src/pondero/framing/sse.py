@@ -87,6 +87,35 @@ class SseReader:
         return data.replace(b"\r", b"\n") if 13 in data else data
 
 
+class SseSplitter:
+    """Splits a stream into its events as they are, but with LF as the line end.
+
+    For a gateway that passes events on: an event is never read, and has no maximum size.
+    """
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._after_cr = False
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Return the events that these bytes complete, each with the blank line at its end."""
+        if self._after_cr or 13 in data:
+            is_second = self._after_cr and data.startswith(b"\n")  # of a pair that was split
+            self._after_cr = data.endswith(b"\r")
+            data = data[is_second:].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        *events, self._rest = (self._rest + data).split(b"\n\n")
+        return [event + b"\n\n" for event in events if event]
+
+    def eof(self) -> list[bytes]:
+        """Return the last event, if no blank line follows it."""
+        return self.feed(b"\n\n")
+
+
+def find_data(event: bytes) -> bytes:
+    """Return the data of an event whose lines end with LF; empty if it has none."""
+    return _data_of(event)
+
+
 def _read_unusual(events: bytes) -> list[bytes]:
     return [data for event in events.split(b"\n\n") if (data := _data_of(event))]
 

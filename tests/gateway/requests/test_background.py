@@ -27,10 +27,11 @@ ROUTES = tuple(
 
 
 class PausedService(CountingService):
-    """A service that waits for ``go`` before it writes its third frame."""
+    """A service that waits for ``go`` before it writes its third frame, or another."""
 
-    def __init__(self, scripts: list[Script] | None = None) -> None:
+    def __init__(self, scripts: list[Script] | None = None, *, frame: int = 3) -> None:
         super().__init__(scripts)
+        self.frame = frame
         self.go = asyncio.Event()
         self.reached = asyncio.Event()
 
@@ -48,7 +49,7 @@ class _Paused:
         number = 0
         async for frame in self._answer:
             number += 1
-            if number == 3:
+            if number == self._service.frame:
                 self._service.reached.set()
                 await self._service.go.wait()
             yield frame
@@ -490,3 +491,69 @@ def test_an_answer_whose_process_is_gone_has_failed():
         world.gateway.runs.running[place.record] = under_way
 
     run(body, service=service)
+
+
+@pytest.mark.parametrize("fetched", [False, True])
+def test_the_events_of_an_answer_whose_process_is_gone_end_with_its_failure(fetched):
+    service = PausedService(frame=6)
+
+    async def body(world: World) -> None:
+        task = asyncio.ensure_future(begin(world, stream=True))
+        await service.reached.wait()
+        (under_way,) = world.gateway.runs.running.values()
+        place, store = under_way.place, world.gateway.kept
+        assert store is not None
+        while not await store.get([place.events(0)]):  # noqa: ASYNC110 - what was looked at
+            await asyncio.sleep(0.01)
+        world.gateway.runs.running.clear()  # as another process sees it
+        old = {"beat": world.gateway.now() - background.SILENCE}
+        await store.put({place.state: json.dumps(old).encode()})
+        path = f"/responses/{place.id}"
+        if fetched:
+            assert (await world.call("GET", path))[1]["status"] == "failed"
+        _, data = await world.call("GET", f"{path}?stream=true")
+        *before, last = read_stream(data)
+        assert before[0]["type"] == "response.created"
+        assert last["type"] == "response.failed"
+        assert last["sequence_number"] == before[-1]["sequence_number"] + 1
+        assert (last["response"]["id"], last["response"]["status"]) == (place.id, "failed")
+        _, rest = await world.call("GET", f"{path}?stream=true&starting_after={len(before) - 1}")
+        assert read_stream(rest) == [last]
+        world.gateway.runs.running[place.record] = under_way
+        service.go.set()
+        await task
+
+    run(body, service=service)
+
+
+class CarriageService(CountingService):
+    """A service whose lines end with CR and LF."""
+
+    async def send(self, request: HttpRequest, timeouts: object) -> Any:
+        return _WithCarriageReturns(await super().send(request, timeouts))
+
+
+class _WithCarriageReturns:
+    def __init__(self, answer: Any) -> None:
+        self.head = answer.head
+        self._answer = answer
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for frame in self._answer:
+            whole = frame.replace(b"\n", b"\r\n")
+            yield whole[:-1]
+            yield whole[-1:]
+
+    async def aclose(self) -> None:
+        await self._answer.aclose()
+
+
+def test_a_service_with_other_line_ends_is_followed_too():
+    async def body(world: World) -> None:
+        _, data = await begin(world, "openai", stream=True)
+        events = read_stream(data)
+        assert events[-1]["type"] == "response.completed"
+        path = f"/responses/{events[0]['response']['id']}?stream=true"
+        assert read_stream((await world.call("GET", path))[1]) == events
+
+    run(body, service=CarriageService())

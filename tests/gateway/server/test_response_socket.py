@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -57,10 +57,14 @@ class Served:
             yield socket
 
 
+ROUTES = tuple(GatewayRoute(match=name, to=(to,), retries=0) for name, to in BACKS.items())
+
+
 @contextmanager
-def serve(**more: Any) -> Iterator[Served]:
-    emulator, rows = Emulator(), list[Receipt]()
-    routes = tuple(GatewayRoute(match=name, to=(to,), retries=0) for name, to in BACKS.items())
+def serve(
+    emulator: Emulator | None = None, routes: tuple[GatewayRoute, ...] = ROUTES, **more: Any
+) -> Iterator[Served]:
+    emulator, rows = emulator or Emulator(), list[Receipt]()
     config = GatewayConfig(server=ServerConfig(port=0), routes=routes, **more)
     with run_gateway_in_thread(config, transport=emulator, observers=(rows.append,)) as url:
         yield Served(url, emulator, rows)
@@ -120,6 +124,81 @@ def test_the_bytes_are_those_of_the_whole_history_over_http(served, back):
         for _ in client.responses.create(model=back, stream=True, **more):
             pass
     assert by_socket == served.emulator.log.entries[-1].body
+
+
+@pytest.mark.parametrize("back", [*SOME, "gpt-6"])
+@pytest.mark.parametrize("include", [None, [], ["file_search_call.results"]])
+@pytest.mark.parametrize("level", [None, "high"])
+def test_an_answer_that_is_not_stored_is_continued_without_asking_for_signatures(
+    served, back, include, level
+):
+    served.emulator.reset()
+    more: dict[str, Any] = {"store": False}
+    if include is not None:
+        more["include"] = include if back == "openai" else []
+    if level is not None:
+        more["reasoning"] = {"effort": level}
+    with served.open(KEYS["mine"]) as socket:
+        answer = ask(socket, back, CALL, **more)[-1]["response"]
+        for given in (results(answer), "And then?"):
+            more["previous_response_id"] = answer["id"]
+            events = ask(socket, back, given, **more)
+            assert events[-1]["type"] == "response.completed", events[-1]
+            answer = events[-1]["response"]
+    sent = json.dumps(served.emulator.log.entries[-1].body)
+    assert "What is in it?" in sent
+
+
+def test_a_model_that_does_not_think_is_not_asked_for_signatures():
+    routes = (GatewayRoute(match="plain", to=("openai:gpt-4.1",), retries=0),)
+    with serve(routes=routes) as served, served.open() as socket:
+        first = ask(socket, "plain", "Hello?", store=False)[-1]
+        assert first["type"] == "response.completed"
+        before = {"previous_response_id": first["response"]["id"]}
+        assert ask(socket, "plain", "Hm?", store=False, **before)[-1]["type"] == first["type"]
+        assert all("include" not in each.body for each in served.emulator.log.entries)
+
+
+class CarriageEmulator(Emulator):
+    """An emulator whose lines end with CR and LF, in pieces of any size."""
+
+    async def send(self, request: Any, timeouts: Any = None) -> Any:  # type: ignore[override]  # awaited alone
+        return _CarriageAnswer(await super().send(request))
+
+
+class _CarriageAnswer:
+    def __init__(self, answer: Any) -> None:
+        self.head = answer.head
+        self._answer = answer
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for data in self._answer:
+            changed = data.replace(b"\n", b"\r\n")
+            for at in range(0, len(changed), 7):
+                yield changed[at : at + 7]
+
+    async def aclose(self) -> None:
+        await self._answer.aclose()
+
+
+@pytest.mark.parametrize("back", SOME)
+def test_a_service_with_other_line_ends_is_heard_over_the_socket(back):
+    with serve(emulator=CarriageEmulator()) as served, served.open() as socket:
+        first = ask(socket, back, CALL)
+        assert [first[0]["type"], first[-1]["type"]] == ["response.created", "response.completed"]
+        before = {"previous_response_id": first[-1]["response"]["id"]}
+        second = ask(socket, back, results(first[-1]["response"]), **before)
+        assert second[-1]["type"] == "response.completed"
+
+
+def test_answers_have_the_time_at_which_they_were_made(served):
+    began = int(time.time()) - 1
+    with served.open(KEYS["mine"]) as socket:
+        for back in ("claude", "gemini"):
+            for event in ask(socket, back, "Hello?"):
+                if "response" in event:
+                    assert began <= event["response"]["created_at"] <= time.time()
+            assert began <= event["response"]["completed_at"] <= time.time()
 
 
 def test_a_stored_answer_of_a_socket_is_continued_over_http(served):

@@ -7,7 +7,7 @@ import struct
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import pytest
@@ -54,6 +54,13 @@ async def echo(_gateway: Any, opening: Any, who: Any) -> None:
             if message == "bye":
                 await accepted.close(4001, "as you wish")
                 return
+            if message == "tick":  # an answer, until the client leaves
+                left = asyncio.ensure_future(accepted.wait_until_left())
+                while not left.done():
+                    await asyncio.sleep(0.02)
+                    with suppress(sockets.SocketEnd):
+                        await accepted.send("tick")
+                await left
             if message == "watch":
                 left = asyncio.ensure_future(accepted.wait_until_left())
                 await accepted.send("watching")
@@ -261,6 +268,32 @@ def test_a_client_that_leaves_is_noticed_while_it_is_answered(gateway, closed):
         assert client.recv(LONG) == "watching"
         client.send("more")  # is read ahead
         client.socket.shutdown(socket.SHUT_RDWR)
+    assert until_ended(closed).code in (1005, 1006)
+
+
+@pytest.mark.parametrize("count", [1, 17, 500])
+def test_a_client_that_leaves_is_noticed_however_many_messages_wait(gateway, closed, count):
+    with opened(gateway) as client:
+        client.recv(LONG)
+        client.send("watch")
+        assert client.recv(LONG) == "watching"
+        for _ in range(count):
+            client.send("more")
+        client.socket.shutdown(socket.SHUT_RDWR)
+    assert until_ended(closed).code in (1005, 1006)
+
+
+def test_a_client_with_more_bytes_than_are_read_ahead_is_noticed_when_it_is_answered(
+    gateway, closed
+):
+    with opened(gateway) as client:
+        client.recv(LONG)
+        client.send("tick")
+        assert client.recv(LONG) == "tick"
+        for _ in range(3):
+            client.send("x" * (sockets.AHEAD_BYTES // 2))
+        client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        client.socket.close()
     assert until_ended(closed).code in (1005, 1006)
 
 

@@ -102,6 +102,11 @@ def make_id(now: float) -> str:
     return f"{_latest[0]:012x}{getrandbits(48):012x}"
 
 
+def read_time(id: str) -> int:
+    """Return the time of an id that ``make_id`` made, in seconds since 1970."""
+    return int(id[:12], 16) // 1000
+
+
 _latest = [0]  # milliseconds
 
 

@@ -274,21 +274,35 @@ async def follow_events(
             for event in new:
                 yield event
         return
-    number = 0
+    number, last = 0, b""
     while True:
         found = await store.get([place.events(number), place.state])
         data, state = found.get(place.events(number)), found.get(place.state)
         if data is not None:
             for text in _EVENTS.decode(data):
-                yield text.encode()
+                last = text.encode()
+                yield last
             number += 1
             continue
         if state is None or _STATE.decode(state).is_over:
-            return
+            break
         record = await check_life(gateway, store, rules, place)
         if record is None or _is_silent(gateway, _STATE.decode(state)):
-            return
+            break
         await sleep(LOOK / 2)
+    record = await check_life(gateway, store, rules, place)
+    end = _write_missing_end(record, rules, last) if record is not None else None
+    if end is not None:
+        yield end
+
+
+def _write_missing_end(record: KeptRecord, rules: KeptResponses, last: bytes) -> bytes | None:
+    """Return the end of the events of a process that is gone; None if it wrote one itself."""
+    body, told = bytes(record.answer), last.partition(b"data:")[2]
+    if rules.status_of(body) != "failed" or any(mark in told for mark in rules.end_marks):
+        return None
+    number = rules.number_of(told) if told else -1
+    return rules.write_ended(body, 0 if number is None else number + 1)
 
 
 def _is_silent(gateway: GatewayContext, state: RunState) -> bool:

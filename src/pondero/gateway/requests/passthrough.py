@@ -47,6 +47,7 @@ from ..levels.stated_depth import TurnLimits, limit_fields, limit_turns
 from ..server.context import GatewayContext
 from ..state.answer_cache import CachedAnswer
 from .errors import SHUTDOWN, redact_bytes
+from .local_history import find_signed_fields
 from .other_models import note_other_models
 from .routed_request import UNKNOWN_OUTPUT, ModelTarget, RoutedRequest, is_unknown
 from .split_body import read_fields, renew_body
@@ -98,7 +99,7 @@ def readdress_request(
         without += rules.models_at
         adjustments += note_other_models(sent, rules)
         rewritten |= _list_ruled(rules)
-    fields |= written.fields
+    fields |= {**written.fields, **find_signed_fields(routed, target, sent, own)}
     if (limit := _find_sent_limit(routed, target, sent)) is not None:
         without += rules.limits_at
         fields = merge_json(fields, limit)

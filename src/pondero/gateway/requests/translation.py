@@ -1,6 +1,7 @@
 """Translation: the conversation in the model's dialect, and its answer in the client's."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from time import time
 from urllib.parse import urlsplit
 
 import msgspec
@@ -48,6 +49,7 @@ from ...thinking import Adjustment, Plan
 from ..answers.tapped_transport import TappedTransport
 from ..answers.thinking_filter import ThinkingFilter
 from ..levels.stated_depth import drop_stated_turns, has_stated_turns
+from ..observability.receipt import read_time
 from ..server.context import GatewayContext
 from ..signatures.embedder import SignatureEmbedder, read_envelope
 from ..signatures.part_order import WORDS
@@ -325,6 +327,8 @@ def make_reply_context(
         seed=id.encode(),
         shown=shown and not hidden,
         place=place,
+        created=read_time(id),
+        clock=time,
     )
 
 

@@ -13,6 +13,7 @@ from ...asgi import Message
 from ...canon import HttpRequest, HttpResponse
 from ...dialects import NAMES, KeptResponses, Rejected, SocketRequest, get_dialect
 from ...errors import PonderoError
+from ...framing import SseSplitter, find_data
 from ..answers.key_filter import KeyFilter
 from ..answers.response_writer import READ_ON, ResponseWriter
 from ..observability.receipt import make_id
@@ -178,7 +179,8 @@ class _Frames:
         self._socket = socket
         self._rules = rules
         self._status = 200
-        self._rest = b""
+        self._error = b""
+        self._events = SseSplitter()
         self.writer: ResponseWriter | None = None
 
     async def take(self, message: Message) -> None:
@@ -186,15 +188,16 @@ class _Frames:
         if message["type"] == "http.response.start":
             self._status = message["status"]
             return
-        self._rest += message.get("body", b"")
+        body, is_last = message.get("body", b""), not message.get("more_body", False)
         if self._status == 200:
-            *frames, self._rest = self._rest.split(b"\n\n")
-            for frame in frames:
-                for line in frame.split(b"\n"):
-                    if line.startswith(b"data:"):
-                        await self._send(line[5:].strip().decode("utf-8", "replace"))
-        elif not message.get("more_body", False):
-            response = HttpResponse(self._status, {}, self._rest)
+            events = self._events.feed(body)
+            for event in [*events, *self._events.eof()] if is_last else events:
+                if data := find_data(event):
+                    await self._send(data.decode("utf-8", "replace"))
+            return
+        self._error += body
+        if is_last:
+            response = HttpResponse(self._status, {}, self._error)
             await self._send(self._rules.socket.write_error(response))
 
     async def _send(self, text: str) -> None:

@@ -22,8 +22,10 @@ RESTART = 1012
 FAILED = 1011
 LEFT = 1006
 """The code of a connection that was lost; it is never sent."""
-AHEAD = 16
+AHEAD = 4096
 """Maximum messages that are read before a handler asks for them."""
+AHEAD_BYTES = 1 << 20
+"""Bytes of such messages after which no more are read."""
 
 
 class SocketEnd(Exception):
@@ -46,13 +48,17 @@ class Socket:
         self._send = send
         self._stopping = stopping
         self._ahead: deque[str | bytes] = deque()
+        self._ahead_bytes = 0
+        self._ended = Event()
         self._reading: AsyncTask[Message] | None = None
         self.closed: SocketEnd | None = None
 
     async def receive(self) -> str | bytes:
         """Return the next message; raises SocketEnd, also if the server stops."""
         if self._ahead:
-            return self._ahead.popleft()
+            message = self._ahead.popleft()
+            self._ahead_bytes -= len(message)
+            return message
         stops = ensure_future(self._stopping.wait())
         try:
             await wait((stops, self._read()), return_when="FIRST_COMPLETED")
@@ -63,15 +69,19 @@ class Socket:
         return await self._take()
 
     async def wait_until_left(self) -> None:
-        """Return when the client has left; some messages of it are kept for ``receive``."""
-        while self.closed is None and len(self._ahead) < AHEAD:
+        """Return when the client has left; some messages of it are kept for ``receive``.
+
+        Of a client that sends more than that, it is known when the next message is sent to it.
+        """
+        while self.closed is None and len(self._ahead) < AHEAD and self._ahead_bytes < AHEAD_BYTES:
             await wait((self._read(),))
             try:
-                self._ahead.append(await self._take())
+                message = await self._take()
             except SocketEnd:
                 return
-        while self.closed is None:  # more than it may send before it is answered
-            await Event().wait()
+            self._ahead.append(message)
+            self._ahead_bytes += len(message)
+        await self._ended.wait()
 
     async def send(self, data: str | bytes) -> None:
         """Send a message, when the client has room for it; raises SocketEnd."""
@@ -119,6 +129,7 @@ class Socket:
 
     def _end(self, code: int, reason: str = "") -> SocketEnd:
         self.closed = self.closed or SocketEnd(code, reason)
+        self._ended.set()
         return self.closed
 
 

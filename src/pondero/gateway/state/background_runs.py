@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from ...asgi import Message
 from ...canon import HttpResponse
+from ...framing import SseSplitter
 from ..answers.response_writer import ResponseWriter
 from .kept_records import KeptRecord, make_entry_name, name_response
 
@@ -64,7 +65,8 @@ class BackgroundRun:
         self.failure: HttpResponse | None = None
         self.writer: ResponseWriter = ResponseWriter(self._take)
         self.task: Task[None] | None = None
-        self._rest = b""
+        self._error = b""
+        self._splitter = SseSplitter()
         self._status = 200
 
     async def _take(self, message: Message) -> None:
@@ -72,14 +74,15 @@ class BackgroundRun:
         if message["type"] == "http.response.start":
             self._status = message["status"]
             return
-        self._rest += message.get("body", b"")
+        body, is_last = message.get("body", b""), not message.get("more_body", False)
         if self._status != 200:
-            if not message.get("more_body", False):
-                self.failure = HttpResponse(self._status, {}, self._rest)
+            self._error += body
+            if is_last:
+                self.failure = HttpResponse(self._status, {}, self._error)
             return
-        *frames, self._rest = self._rest.split(b"\n\n")
+        events = self._splitter.feed(body)
         async with self.changed:
-            self.events += [frame + b"\n\n" for frame in frames]
+            self.events += [*events, *self._splitter.eof()] if is_last else events
             self.changed.notify_all()
 
     async def wait_for_events(self, sent: int) -> list[bytes]:

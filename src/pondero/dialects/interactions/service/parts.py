@@ -3,6 +3,7 @@
 import base64
 import hashlib
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from pondero.canon import (
     Blob,
@@ -24,7 +25,7 @@ from .parse import Context
 from .types import CONTENT, NAME
 
 Step = dict[str, Json]
-CREATED = "2026-01-01T00:00:00Z"  # this room has no clock
+CREATED = "2026-01-01T00:00:00Z"  # this room has no clock; a gateway says when it is
 STATUSES = frozenset({
     "in_progress", "requires_action", "completed", "failed", "cancelled", "incomplete",
     "budget_exceeded", "queued", "requires_continuation",
@@ -168,8 +169,8 @@ def write_interaction(
         "id": interaction_id(answering),
         "status": status,
         "usage": counts,
-        "created": CREATED,
-        "updated": CREATED,
+        "created": _format_time(answering.created),
+        "updated": _format_time(int(answering.clock()) if answering.clock is not None else None),
         "service_tier": answering.context.tier,
         "errors": errors,
         "object": "interaction",
@@ -177,3 +178,9 @@ def write_interaction(
         "previous_interaction_id": previous,
     }
     return {name: value for name, value in said.items() if value is not None}
+
+
+def _format_time(seconds: int | None) -> str:
+    if seconds is None:
+        return CREATED
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"

@@ -1,6 +1,7 @@
 """Writes answers in the server's exact shape: one object, or one object a line."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from pondero.canon import (
     Event,
@@ -60,6 +61,10 @@ def call_id(digest: str) -> str:
     return f"call_{digest[:8]}"
 
 
+def _format_time(seconds: int) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.000000000Z"
+
+
 class Lines:
     """Writes lines of one answer: with a message, or with its fields at the top."""
 
@@ -67,12 +72,13 @@ class Lines:
         self.model: str = answering.request.model
         self._generates = answering.context.generates
         self._top = answering.top_logprobs
+        self._at = _AT if answering.created is None else _format_time(answering.created)
 
     def line(
         self, message: dict[str, Json], tokens: Sequence[TokenLogprob] = ()
     ) -> dict[str, Json]:
         """Return a line that adds this to the answer."""
-        line: dict[str, Json] = {"model": self.model, "created_at": _AT}
+        line: dict[str, Json] = {"model": self.model, "created_at": self._at}
         if self._generates:
             rest = {key: value for key, value in message.items() if key != "content"}
             line |= {"response": message["content"], **rest}

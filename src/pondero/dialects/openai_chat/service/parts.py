@@ -28,7 +28,7 @@ from .models import Form, Model, Provider
 from .parse import Context
 from .signatures import open_signature
 
-_CREATED = 1_763_164_800  # constant: this room has no clock, and no client reads it
+_CREATED = 1_763_164_800  # this room has no clock; a gateway says when it is
 _OPEN, _CLOSE = "<think>\n", "\n</think>\n\n"
 _WORDS: dict[Finish, str] = {
     "stop": "stop",
@@ -64,7 +64,7 @@ def base_of(
         **answering.context.provider.beside,
         "id": f"chatcmpl-{digest[:29]}",
         "object": kind,
-        "created": _CREATED,
+        "created": _CREATED if answering.created is None else answering.created,
         "model": model or answering.request.model,
         "service_tier": "default",
         "system_fingerprint": f"fp_{digest[-10:]}",

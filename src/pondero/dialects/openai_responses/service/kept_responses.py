@@ -258,6 +258,13 @@ def status_of(body: bytes) -> str:
     return _STATUS.decode(body).status
 
 
+def write_ended(body: bytes, number: int) -> bytes:
+    """Return the last event of the stream of an answer."""
+    kind = f"response.{status_of(body)}"
+    event = {"type": kind, "sequence_number": number, "response": Raw(body)}
+    return b"event: %b\ndata: %b\n\n" % (kind.encode(), msgspec.json.encode(event))
+
+
 class _Number(Struct):
     sequence_number: int | None = None
 

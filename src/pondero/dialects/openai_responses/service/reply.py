@@ -91,6 +91,10 @@ def ending(finish: Finish, raw: str | None) -> Ending:
     return Ending("completed", refused=finish == "refusal")
 
 
+def _find_end(answering: ReplyContext[Context]) -> int:
+    return CREATED_AT if answering.clock is None else int(answering.clock())
+
+
 def answer(
     answering: ReplyContext[Context],
     output: list[Item],
@@ -107,10 +111,10 @@ def answer(
         **({} if held is None else {"conversation": {"id": held}}),
         "id": response_id(answering),
         "object": "response",
-        "created_at": CREATED_AT,
+        "created_at": CREATED_AT if answering.created is None else answering.created,
         "status": end.status if end else "in_progress",
         "background": answering.context.background,
-        "completed_at": CREATED_AT if done else None,
+        "completed_at": _find_end(answering) if done else None,
         "error": _FAILED if end and end.status == "failed" else None,
         "frequency_penalty": 0.0,
         "incomplete_details": {"reason": end.reason} if end and end.reason else None,
