@@ -54,6 +54,11 @@ class HookedRequest(Struct, frozen=True, kw_only=True):
         return any(hook.reads_answers for hook, _ in self.calls)
 
     @property
+    def has_guard(self) -> bool:
+        """Return whether a hook has read the request so that nothing else is sent."""
+        return any(hook.reads_requests and hook.hook.sees_all for hook, _ in self.calls)
+
+    @property
     def writes_answer(self) -> bool:
         """Return whether the client's answer is not the model's own."""
         return self.answer is not None or any(hook.hook.changes_answers for hook, _ in self.calls)

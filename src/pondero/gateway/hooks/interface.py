@@ -60,8 +60,9 @@ class Hook:
     ``settings`` are those of ``[[hook]]`` in gateway.toml. Raise ValueError if they are invalid:
     the gateway does not start then. ``changes_answers``: what ``on_event`` and ``on_reply`` return
     replaces the answer, whose bytes are then the gateway's; otherwise they only see it, and may
-    end it with ``Reject``. ``sees_all``: endpoints whose texts no hook sees are closed to the
-    clients that this hook is for; False for a hook that a request may miss, such as a cache.
+    end it with ``Reject``. ``sees_all``: only what the hook saw of a request is sent, and endpoints
+    whose texts no hook sees are closed to the clients that it is for; False for a hook that a
+    request may miss, such as a cache.
     """
 
     changes_answers: ClassVar[bool] = False
