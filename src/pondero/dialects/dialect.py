@@ -666,8 +666,9 @@ class PassthroughRules(Struct, frozen=True, kw_only=True):
     fetched later, each with the words that mean it (none: all but false), ``models_at`` of other
     models that the service may ask, for which ``preset_marks`` in a model's name stand too.
     ``others``: tools and plugins that ask other models. ``stored_at`` are names of fields, at any
-    depth, whose value stands for text that the service has stored. ``usage_at`` asks for token
-    counts in a stream; ``is_usage_event`` recognises the data of the event that the service adds.
+    depth, whose value stands for text that the service has stored. ``labels``: fields that only say
+    who asks and what for. ``usage_at`` asks for token counts in a stream; ``is_usage_event``
+    recognises the data of the event that the service adds.
     """
 
     model_at: tuple[tuple[str, ...], ...] = ()
@@ -679,6 +680,7 @@ class PassthroughRules(Struct, frozen=True, kw_only=True):
     models_at: tuple[tuple[str, ...], ...] = ()
     preset_marks: tuple[str, ...] = ()
     stored_at: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
     others: OtherModels = OtherModels()
     hosted: HostedTools = HostedTools()
     usage_at: tuple[str, str] | None = None

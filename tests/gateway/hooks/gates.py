@@ -1,6 +1,7 @@
 """A gateway with hooks, in process, and the library as its client on any API."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 
 from tests.gateway.asgi import came
@@ -8,7 +9,8 @@ from tests.gateway.upstream import Upstream
 
 from pondero.canon import HttpRequest, ResponseHead
 from pondero.exchange import Timeouts
-from pondero.gateway.config.model import GatewayConfig, GatewayRoute, HookConfig
+from pondero.gateway.config.model import GatewayConfig, GatewayKey, GatewayRoute, HookConfig
+from pondero.gateway.config.secrets import hash_key
 from pondero.gateway.observability.receipt import Receipt
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
@@ -29,15 +31,36 @@ FRONTS = {
 class Gate:
     """A gateway on the strict emulator: what it was asked, and its records."""
 
-    def __init__(self, *hooks: HookConfig, to: str = "anthropic:claude-opus-5") -> None:
+    def __init__(
+        self,
+        *hooks: HookConfig,
+        to: str = "anthropic:claude-opus-5",
+        keys: tuple[GatewayKey, ...] = (),
+    ) -> None:
         self.upstream = Upstream()
         self.receipts: list[Receipt] = []
-        config = GatewayConfig(routes=(GatewayRoute(match="*", to=(to,)),), hooks=hooks)
+        routes = (GatewayRoute(match="*", to=(to,)),)
+        config = GatewayConfig(routes=routes, hooks=hooks, keys=keys)
         self.context = GatewayContext(config, self.upstream, observers=(self.receipts.append,))
         self.app = App(self.context)
 
     def ask(self, http: HttpRequest):
         return asyncio.run(came(self.app, http))
+
+    def post(self, path: str, body: dict[str, object], *, key: str = ""):
+        """Return the answer to a request of a key with this name."""
+        return asyncio.run(came(self.app, make_post(path, body, key=key)))
+
+
+def make_key(name: str, **rules) -> GatewayKey:
+    return GatewayKey(name, hash_key(f"pnd_{name}"), **rules)
+
+
+def make_post(path: str, body: dict[str, object], *, key: str = "") -> HttpRequest:
+    sent = {"content-type": "application/json", "host": "127.0.0.1"}
+    if key:
+        sent["authorization"] = f"Bearer pnd_{key}"
+    return HttpRequest("POST", f"http://127.0.0.1{path}", sent, json.dumps(body).encode())
 
 
 class Through:

@@ -1,14 +1,18 @@
 """Hooks are found by entry point or import path; a mistake names file and line."""
 
+import os
 from importlib.metadata import EntryPoint
 
 import pytest
+from tests.gateway.upstream import Upstream
 
 from pondero.errors import BadConfig
 from pondero.gateway import Hook
 from pondero.gateway.config.checks import check_start
 from pondero.gateway.config.reader import load
 from pondero.gateway.config.routing import Routing
+from pondero.gateway.server.context import GatewayContext
+from pondero.gateway.server.run import _reload
 from pondero.store import load_catalog
 
 CLOSED: list[str] = []
@@ -87,3 +91,27 @@ def test_an_installed_package_offers_hooks_by_name(tmp_path, monkeypatch):
     monkeypatch.setattr("pondero.gateway.hooks.loader.entry_points", lambda **_: (point,))
 
     _check(tmp_path, '[[hook]]\nuse = "fine"')
+
+
+def test_a_reload_says_that_changed_code_needs_a_restart(tmp_path, monkeypatch, caplog):
+    monkeypatch.syspath_prepend(tmp_path)
+    code = tmp_path / "hooks_of_a_test.py"
+    code.write_text("from pondero.gateway import Hook\n\n\nclass First(Hook):\n    pass\n")
+    path = tmp_path / "gateway.toml"
+    text = (
+        '[[route]]\nmatch = "a"\nto = "claude-opus-5"\n\n[[hook]]\nuse = "hooks_of_a_test:First"\n'
+    )
+    path.write_text(text)
+    gateway = GatewayContext(load(path, load_catalog()), Upstream())
+
+    _reload(gateway, reports=True)
+    assert "configuration reloaded; nothing changed" in caplog.messages
+    os.utime(code, ns=(1, 1))
+    _reload(gateway, reports=True)
+    path.write_text(f'{text}name = "mine"\n')
+    _reload(gateway, reports=True)
+
+    code_needs = "the code of {} changed, and needs a restart"
+    _, quiet, named = [each for each in caplog.messages if each.startswith("configuration")]
+    assert quiet.endswith(f"nothing changed yet: {code_needs.format('hooks_of_a_test:First')}")
+    assert named.endswith(f"; {code_needs.format('mine')}")

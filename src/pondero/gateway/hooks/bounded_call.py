@@ -1,27 +1,29 @@
-"""Calls one hook: in its time, and counting its failures.
+"""Calls one hook: in its time, and whatever it raises.
 
-A hook that keeps failing is paused, as a deployment is: a request does not wait for it then.
+A hook that is too slow for the requests of one client is paused for that client, as a deployment
+is: they do not wait for it then. What one client sends has no effect on the requests of others.
 """
 
 import logging
-from asyncio import get_running_loop, timeout
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from asyncio import CancelledError, Future, Task, get_running_loop, wait
+from collections.abc import Awaitable, Callable, Sequence
 from functools import cached_property
-from inspect import iscoroutinefunction
-from time import monotonic
+from inspect import isawaitable, iscoroutine, iscoroutinefunction
 from typing import Any, NoReturn
 
 from ...errors import BadRequest
 from ..config.model import HookConfig
 from ..state.breakers import Breakers
+from .cancellable import begin_await
 from .interface import Hook
+from .threads import HookThreads, Outcome, TooManyLost, run_function
 
 LOG = logging.getLogger("pondero.gateway")
 
 FAILED = "hook_failed"
 """The adjustment of a request that went on without a hook that failed."""
-_THREADS = 16  # of one hook; a further call waits for one, within its time
+_HELD_UP = 0.1  # seconds by which a timer is late if something blocks the event loop
+_EXTENSIONS = 2
 
 
 class HookRejection(BadRequest):
@@ -32,6 +34,10 @@ class HookFailure(Exception):
     """A hook raised an error or took too long; the text has nothing of the conversation."""
 
 
+class _TooSlow(Exception):
+    """A call did not end in its time."""
+
+
 class BoundedHook:
     """One hook of the configuration and its state in this process."""
 
@@ -40,6 +46,8 @@ class BoundedHook:
         self.hook = hook
         self.name: str = config.name
         self.breakers: Breakers = Breakers()
+        """By client."""
+        self._left: set[Task[Outcome]] = set()  # calls in tasks that are cancelled and go on
         self.reads_requests: bool = _has(hook, "on_request")
         self.reads_events: bool = _has(hook, "on_event")
         self.reads_replies: bool = _has(hook, "on_reply")
@@ -55,45 +63,99 @@ class BoundedHook:
         return self.hook.changes_answers and not self.reads_events
 
     @cached_property
-    def _threads(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(_THREADS, thread_name_prefix=f"hook {self.name}")
+    def _threads(self) -> HookThreads:
+        return HookThreads(self.name)
 
-    async def call(self, name: str, *arguments: tuple[Any, ...]) -> list[Any]:
-        """Return the results of a method for these arguments, in order; raises HookFailure."""
-        if await self.breakers.is_open(self.name):
-            message = f"the hook {self.name!r} is paused after failures"
+    async def call(self, client: str, name: str, *arguments: tuple[Any, ...]) -> list[Any]:
+        """Return the results of a method for these arguments, in order; raises HookFailure.
+
+        ``client``: whose request it is. Only calls that are too slow pause the hook, and for this
+        client alone: any client can send a request that a hook fails at.
+        """
+        if await self.breakers.is_open(client):
+            message = f"the hook {self.name!r} is paused after failures of this client's requests"
             raise HookFailure(message)
-        method = getattr(self.hook, name)
-        begun, seconds = monotonic(), self.config.seconds
-        limit = timeout(seconds)
+        seconds = self.config.seconds
         try:
-            async with limit:
-                results = await self._run(method, arguments)
-        except Exception as error:  # noqa: BLE001 - it is the operator's code, and may raise anything
-            slow = limit.expired()
-            await self.fail(f"took longer than {seconds:g} s" if slow else _describe(error))
+            outcome = await self._run(client, name, arguments)
+        except _TooSlow:
+            await self._fail_late(client, f"took longer than {seconds:g} s")
+        except TooManyLost:
+            await self._fail_late(client, "has too many calls that never ended")
         except BaseException:  # the client left: no word on the hook
-            await self.breakers.cancel_probe(self.name)
+            await self.breakers.cancel_probe(client)
             raise
-        if monotonic() - begun > seconds:  # it blocked the loop, so no time limit could end it
-            await self.fail(f"took longer than {seconds:g} s, and held up all other requests")
-        await self.breakers.record_success(self.name)
+        if outcome.held > seconds:  # it blocked the loop, so no time limit could end it
+            late = f"took longer than {seconds:g} s, and held up all other requests"
+            await self._fail_late(client, late)
+        await self.breakers.record_success(client)
+        if outcome.error is not None:
+            self.fail(_describe(outcome.error))
+        results: list[Any] = outcome.value
         return results
 
-    async def _run(
-        self, method: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]
-    ) -> list[Any]:
-        if iscoroutinefunction(method):
+    async def _run(self, client: str, name: str, arguments: Sequence[tuple[Any, ...]]) -> Outcome:
+        """Return the results, or what was raised; raises _TooSlow and TooManyLost."""
+        method = getattr(self.hook, name)
+        end = get_running_loop().time() + self.config.seconds
+
+        async def run() -> list[Any]:
             return [await method(*each) for each in arguments]
 
-        def run() -> list[Any]:
-            return [method(*each) for each in arguments]
+        if iscoroutinefunction(method):
+            return await self._await(run(), end)
+        outcome = await self._run_in_thread(
+            client, lambda: [method(*each) for each in arguments], end
+        )
+        results: Sequence[Any] = outcome.value or ()
+        if any(map(isawaitable, results)):  # an ``async def`` in a decorator is a plain function
+            return await self._await(_await_each(results), end)
+        return outcome
 
-        return await get_running_loop().run_in_executor(self._threads, run)
+    async def _run_in_thread(
+        self, client: str, function: Callable[[], list[Any]], end: float
+    ) -> Outcome:
+        loop, threads = get_running_loop(), self._threads
+        call = threads.begin(client, function)
+        try:
+            return await self._wait_until(call.outcome, end)
+        except _TooSlow:
+            threads.give_up(call)
+            raise
+        except BaseException:  # the client left; the call has its time nevertheless
+            loop.call_at(end, threads.give_up, call)
+            raise
 
-    async def fail(self, problem: str) -> NoReturn:
-        """Record a failure, and raise HookFailure."""
-        await self.breakers.record_failure(self.name)
+    async def _await(self, value: Awaitable[list[Any]], end: float) -> Outcome:
+        task = begin_await(value)
+        try:
+            return await self._wait_until(task, end)
+        finally:
+            if not task.done():
+                self._left.add(task)
+                task.add_done_callback(self._left.discard)
+                task.cancel()
+                # It may tidy up as long as it may run; then it is left where it is.
+                get_running_loop().call_later(self.config.seconds, task.cancel)
+
+    async def _wait_until(self, future: Future[Outcome], end: float) -> Outcome:
+        """Return the outcome of a call; raises _TooSlow if it is not there in time."""
+        loop = get_running_loop()
+        for _ in range(_EXTENSIONS + 1):
+            await wait({future}, timeout=max(0.0, end - loop.time()))
+            if future.done():
+                return Outcome(error=CancelledError()) if future.cancelled() else future.result()
+            if loop.time() - end < _HELD_UP:
+                break
+            end = loop.time() + self.config.seconds  # another call held up the loop all the while
+        raise _TooSlow
+
+    async def _fail_late(self, client: str, problem: str) -> NoReturn:
+        await self.breakers.record_failure(client)
+        self.fail(problem)
+
+    def fail(self, problem: str) -> NoReturn:
+        """Write a failure to the log, and raise HookFailure."""
         LOG.error("the hook %r %s", self.name, problem)
         message = f"the hook {self.name!r} {problem}"
         raise HookFailure(message) from None
@@ -101,18 +163,29 @@ class BoundedHook:
     def close(self) -> None:
         """End the hook; calls that still run in threads are left alone."""
         if "_threads" in self.__dict__:
-            self._threads.shutdown(wait=False, cancel_futures=True)
-        try:
-            self.hook.close()
-        except Exception as error:  # noqa: BLE001 - as above
-            LOG.error("the hook %r %s at its end", self.name, _describe(error))  # noqa: TRY400 - its words may quote a conversation
+            self._threads.close()
+        if (error := run_function(self.hook.close).error) is not None:
+            LOG.error("the hook %r %s at its end", self.name, _describe(error))
 
 
 def _has(hook: Hook, name: str) -> bool:
     return getattr(type(hook), name) is not getattr(Hook, name)
 
 
-def _describe(error: Exception) -> str:
+async def _await_each(results: Sequence[Any]) -> list[Any]:
+    """Return results in place of those that have to be awaited."""
+    found: list[Any] = []
+    try:
+        for each in results:
+            found.append(await each if isawaitable(each) else each)  # noqa: PERF401 - the others are closed below
+    finally:
+        for each in results[len(found) :]:
+            if iscoroutine(each):
+                each.close()
+    return found
+
+
+def _describe(error: BaseException) -> str:
     """Return an error's kind and place, without its words: they may quote a conversation."""
     last = error.__traceback__
     while last is not None and last.tb_next is not None:

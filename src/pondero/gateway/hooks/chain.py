@@ -22,10 +22,13 @@ from ...canon import (
     Usage,
     iter_events,
 )
+from ...dialects import get_dialect
 from .bounded_call import FAILED, BoundedHook, HookFailure, HookRejection
+from .changed_request import copy_request, read_changed_request
 from .interface import HookCall, Reject
+from .results import WrongResult, read_given_events, read_given_reply
+from .shown_parts import ShownParts
 
-_CHANGEABLE = frozenset(("messages", "system", "tools", "output", "stop", "extras"))
 _STATUSES = range(400, 500)
 
 NOTHING_USED = Usage(input=0, output=0, thinking=0, total=0)
@@ -51,6 +54,11 @@ class HookedRequest(Struct, frozen=True, kw_only=True):
         return any(hook.reads_answers for hook, _ in self.calls)
 
     @property
+    def has_guard(self) -> bool:
+        """Return whether a hook has read the request so that nothing else is sent."""
+        return any(hook.reads_requests and hook.hook.sees_all for hook, _ in self.calls)
+
+    @property
     def writes_answer(self) -> bool:
         """Return whether the client's answer is not the model's own."""
         return self.answer is not None or any(hook.hook.changes_answers for hook, _ in self.calls)
@@ -64,9 +72,9 @@ async def ask_hooks(hooks: Sequence[BoundedHook], call: HookCall) -> HookedReque
     request, failed = call.request, []
     calls: list[tuple[BoundedHook, HookCall]] = []
     for hook in hooks:
-        own = replace(call, request=request, notes={})
+        own = replace(call, request=copy_request(request), notes={})
         try:
-            result = await _ask(hook, own) if hook.reads_requests else request
+            result = await _ask(hook, own, request) if hook.reads_requests else request
         except HookFailure as error:
             failed.append(_go_on(hook, error))
             continue
@@ -88,22 +96,21 @@ async def ask_hooks(hooks: Sequence[BoundedHook], call: HookCall) -> HookedReque
     )
 
 
-async def _ask(hook: BoundedHook, call: HookCall) -> Request | Reply:
-    """Return the request or the answer of one hook; raises HookFailure and HookRejection."""
-    (result,) = await hook.call("on_request", (call,))
-    match result:
-        case None:
-            return call.request
-        case Reject():
-            _stop(hook, result)
-        case Reply():
-            return _strip(result)
-        case Request():
-            changed = _list_changed(call.request, result)
-            if other := sorted(changed - _CHANGEABLE):
-                await hook.fail(f"changed {' '.join(other)}, which no hook may")
-            return result if changed else call.request
-    return await hook.fail(f"returned a {type(result).__name__}")
+async def _ask(hook: BoundedHook, call: HookCall, request: Request) -> Request | Reply:
+    """Return the request or the answer of one hook; raises HookFailure and HookRejection.
+
+    ``call`` has a copy of the request, into which the hook may have written.
+    """
+    (result,) = await hook.call(call.client, "on_request", (call,))
+    try:
+        if isinstance(result, Request):
+            return read_changed_request(request, result, get_dialect(call.client_api).service())
+        answer = read_given_reply(result)
+    except WrongResult as error:
+        hook.fail(str(error))
+    if isinstance(answer, Reject):
+        _stop(hook, answer)
+    return request if answer is None else _strip(answer)
 
 
 def _strip(reply: Reply) -> Reply:
@@ -116,11 +123,6 @@ def _strip(reply: Reply) -> Reply:
 
 def _is_signed(part: Part) -> bool:
     return getattr(part, "signature", None) is not None
-
-
-def _list_changed(before: Request, after: Request) -> set[str]:
-    names = before.__struct_fields__
-    return {name for name in names if getattr(before, name) != getattr(after, name)}
 
 
 def _go_on(hook: BoundedHook, error: HookFailure) -> str:
@@ -173,6 +175,7 @@ class _Layer:
         self._call = call
         self._held: list[Event] = []
         self._so_far = Assembler()
+        self._shown = ShownParts()
 
     async def feed(self, events: list[Event]) -> list[Event]:
         if self.is_off:
@@ -192,13 +195,19 @@ class _Layer:
 
     async def _show(self, events: list[Event]) -> list[Event]:
         """Give events to ``on_event``."""
-        results = await self.hook.call("on_event", *((self._call, event) for event in events))
+        arguments = [(self._call, event) for event in events]
+        results = await self.hook.call(self._call.client, "on_event", *arguments)
         shown: list[Event] = []
         for event, result in zip(events, results, strict=True):
-            if isinstance(result, Reject):
-                _stop(self.hook, result)
-            shown += [event] if result is None or not self.hook.hook.changes_answers else result
-        return shown
+            try:
+                read = read_given_events(result, event)
+                if isinstance(read, Reject):
+                    _stop(self.hook, read)
+                if self.hook.hook.changes_answers:
+                    shown += self._shown.feed(event, read)
+            except WrongResult as error:
+                self.hook.fail(str(error))
+        return shown if self.hook.hook.changes_answers else events
 
     async def _add(self, events: list[Event]) -> list[Event]:
         """Collect events; at the end give the answer to ``on_reply``."""
@@ -209,17 +218,17 @@ class _Layer:
         if (finished := self._so_far.finished) is None:
             return events
         reply = _make_reply(self._so_far, finished)
-        (result,) = await self.hook.call("on_reply", (self._call, reply))
-        if isinstance(result, Reject):
-            _stop(self.hook, result)
+        (result,) = await self.hook.call(self._call.client, "on_reply", (self._call, reply))
+        try:
+            read = read_given_reply(result)
+        except WrongResult as error:
+            self.hook.fail(str(error))
+        if isinstance(read, Reject):
+            _stop(self.hook, read)
         if not self.hook.holds_streams:
             return events
         held, self._held = self._held, []
-        if result is None:
-            return held
-        if not isinstance(result, Reply):
-            await self.hook.fail(f"returned a {type(result).__name__}")
-        return list(iter_events(result))
+        return held if read is None else list(iter_events(read))
 
 
 def _make_reply(assembler: Assembler, end: Finished) -> Reply:

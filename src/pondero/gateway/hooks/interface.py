@@ -1,9 +1,10 @@
 """What a hook is: a class with any of ``on_request``, ``on_event`` and ``on_reply``.
 
-Each method may be ``async def``, or a plain ``def``, which runs in a thread: it may wait.
+Each method may be ``async def``, or a plain ``def``, which runs in a thread: it may wait. What a
+plain ``def`` returns is awaited if it has to be.
 """
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Mapping
 from typing import Any, ClassVar
 
 from msgspec import Struct
@@ -47,7 +48,7 @@ class HookCall(Struct, frozen=True, kw_only=True):
 
 Outcome = Request | Reply | Reject | None
 """What ``on_request`` returns: a changed request, an answer, a rejection, or None: go on."""
-Shown = Sequence[Event] | Reject | None
+Shown = list[Event] | tuple[Event, ...] | Reject | None
 """What ``on_event`` returns: the events in place of one, a rejection, or None: that event."""
 Checked = Reply | Reject | None
 """What ``on_reply`` returns: another answer, a rejection, or None: this one."""
@@ -59,8 +60,9 @@ class Hook:
     ``settings`` are those of ``[[hook]]`` in gateway.toml. Raise ValueError if they are invalid:
     the gateway does not start then. ``changes_answers``: what ``on_event`` and ``on_reply`` return
     replaces the answer, whose bytes are then the gateway's; otherwise they only see it, and may
-    end it with ``Reject``. ``sees_all``: endpoints whose texts no hook sees are closed to the
-    clients that this hook is for; False for a hook that a request may miss, such as a cache.
+    end it with ``Reject``. ``sees_all``: only what the hook saw of a request is sent, and endpoints
+    whose texts no hook sees are closed to the clients that it is for; False for a hook that a
+    request may miss, such as a cache.
     """
 
     changes_answers: ClassVar[bool] = False
@@ -80,7 +82,8 @@ class Hook:
         """Return the events in place of one event of an answer; None leaves it as it is.
 
         An answer in one piece is given in events too. The last event is ``Finished``: what was held
-        back must be returned with it.
+        back must be returned before it. ``PartEnd`` has the whole text of its part once more; if
+        only the deltas of a part were changed, the gateway writes their text into it.
         """
         del call, event
         return None

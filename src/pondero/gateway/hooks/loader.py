@@ -1,7 +1,12 @@
-"""Makes the hooks of a configuration, by the name of an entry point or by an import path."""
+"""Makes the hooks of a configuration, by the name of an entry point or by an import path.
 
+Python imports a module once: a reload of the configuration makes hooks of the code that is there.
+"""
+
+import sys
 from importlib import import_module
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any
 
 from ...errors import BadConfig
@@ -12,6 +17,7 @@ from .interface import Hook
 
 GROUP = "pondero.gateway"
 """The group of entry points in which packages offer hooks."""
+_loaded: dict[str, int] = {}  # when the file of each module with a hook had been written
 
 
 def load_hooks(config: GatewayConfig) -> tuple[BoundedHook, ...]:
@@ -23,6 +29,26 @@ def check_hooks(config: GatewayConfig) -> None:
     """Raise BadConfig if a hook cannot be made."""
     for hook in load_hooks(config):
         hook.close()
+
+
+def describe_changed_code(config: GatewayConfig) -> str | None:
+    """Return which hooks have other code on disk than in this process; None if none has.
+
+    They are those of a configuration that was checked.
+    """
+    modules = [(hook.name, _find(hook.use).__module__) for hook in config.hooks]
+    names = [name for name, module in modules if _find_time(module) != _loaded.get(module)]
+    if not names:
+        return None
+    return f"the code of {', '.join(names)} changed, and needs a restart"
+
+
+def _find_time(module: str) -> int:
+    """Return when the file of a module was written; 0 if it has none."""
+    try:
+        return Path(sys.modules[module].__file__ or "").stat().st_mtime_ns
+    except (KeyError, AttributeError, OSError):
+        return 0
 
 
 def _load(config: GatewayConfig, number: int, hook: HookConfig) -> BoundedHook:
@@ -39,6 +65,7 @@ def _load(config: GatewayConfig, number: int, hook: HookConfig) -> BoundedHook:
     if not (isinstance(made, type) and issubclass(made, Hook)):
         message = f"{where}{hook.use!r} is no class derived from pondero.gateway.Hook"
         raise BadConfig(message)
+    _loaded.setdefault(made.__module__, _find_time(made.__module__))
     try:
         return BoundedHook(hook, made(hook.settings))
     except Exception as error:

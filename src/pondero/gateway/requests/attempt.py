@@ -144,8 +144,20 @@ def _choose_path(gateway: GatewayContext, routed: RoutedRequest, target: ModelTa
     if routed.writes_answer or routed.is_background:
         return TRANSLATION  # of an answer in the background, the id is known before it is asked for
     if can_pass_through(routed, target, gateway.conversations):
-        return PASSTHROUGH
+        if routed.hooked is None or not routed.hooked.has_guard:
+            return PASSTHROUGH
+        # The body may have fields that no hook was shown, so they are left out.
+        return TRANSLATION if _names_kept(routed) else OWN_ANSWER
     return OWN_ANSWER if passes_answer(routed, target.entry) else TRANSLATION
+
+
+def _names_kept(routed: RoutedRequest) -> bool:
+    """Return whether an answer says what it continues, or that it is kept.
+
+    A request that is written from canon does not ask the service for it.
+    """
+    said = routed.stored.said
+    return said is not None and bool(said.is_stored or said.previous or said.conversation)
 
 
 def _note_withheld(routed: RoutedRequest) -> Adjustment:

@@ -101,7 +101,9 @@ def translate_request(
     if request.max_tokens is None and entry.capability.max_output is None:
         request, notes = _limit_unknown(request, entry, plan, notes)
     yield
-    request = add_cache_breakpoints(entry, request, simple=simple)
+    is_only_read = routed.hooked is not None and not routed.is_hooked
+    if not (same and is_only_read):  # else the client itself says what is cached, as without hooks
+        request = add_cache_breakpoints(entry, request, simple=simple)
     prepared = yield from prepare_in_steps(
         entry,
         request,

@@ -27,6 +27,7 @@ from ..config.model import GatewayConfig
 from ..config.reader import reload_config
 from ..config.routing import Routing
 from ..config.secrets import forget
+from ..hooks.loader import describe_changed_code
 from ..observability.audit_log import AuditLog
 from ..observability.ledger_database import LedgerDatabase
 from ..observability.observers import Observers, open_observers
@@ -238,7 +239,7 @@ def _report_reload(old: GatewayConfig, new: GatewayConfig, problem: str | None) 
     names = list(dict.fromkeys((*change.before, *change.after)))
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     changed = f"changed: {', '.join(names[:_SHOWN])}{more}" if names else "nothing changed"
-    if (waiting := describe_waiting(new)) is not None:
+    if waiting := "; ".join(filter(None, (describe_waiting(new), describe_changed_code(new)))):
         changed = f"{changed}; {waiting}" if names else f"nothing changed yet: {waiting}"
     LOG.warning("configuration reloaded; %s", changed)
 

@@ -53,6 +53,7 @@ SERVICE = Service(
         models_at=(("fallbacks",),),  # with limits and thinking of their own (SDK 2.8.0 types)
         others=OtherModels(tools=ASKING_TOOLS, turns="messages"),
         stored_at=("file_id", "thread"),
+        labels=("metadata",),
         hosted=types.HOSTED_TOOLS,
     ),
     depth=DEPTH,

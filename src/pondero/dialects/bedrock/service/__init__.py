@@ -46,6 +46,7 @@ SERVICE = Service(
             ("additionalModelRequestFields", "inferenceConfig", "maxTokens"),
         ),
         models_at=(("additionalModelRequestFields", "fallbacks"),),
+        labels=("requestMetadata",),
         # AWS, Converse: a stored prompt has a model and additional fields of its own, and takes
         # none from a request; a prompt router picks a model (vendor pages, 2026-11-16)
         preset_marks=(":prompt/", ":prompt-router/", ":default-prompt-router/"),

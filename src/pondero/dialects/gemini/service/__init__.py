@@ -58,6 +58,7 @@ SERVICE = Service(
         model_at=(("modelVersion",),),
         limits_at=address.config_paths("maxOutputTokens", "max_output_tokens"),
         stored_at=("cachedContent", "cached_content", "fileUri", "file_uri"),
+        labels=("labels",),
         answers_at=address.config_paths("candidateCount", "candidate_count"),
         # Vertex picks another model, or asks one to rank what it found (google-genai types,
         # GenerationConfigRoutingConfig, ModelSelectionConfig, RagRetrievalConfigRankingLlmRanker)

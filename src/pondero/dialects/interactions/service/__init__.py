@@ -66,6 +66,7 @@ SERVICE = Service(
         # google-genai 3.1.0, ServiceTier: a deferred answer is queued, and fetched within a day
         background_at=((("background",), ()), (("service_tier",), ("deferred",))),
         stored_at=("uri",),
+        labels=("labels",),
         hosted=HostedTools(client_run=frozenset({"function", "computer_use"})),
     ),
     depth=DEPTH,

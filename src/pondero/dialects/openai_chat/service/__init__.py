@@ -93,6 +93,7 @@ SERVICE = Service(
             tools=ASKING_TOOLS, turns="messages", plugins_at="plugins", plugins=QUIET_PLUGINS
         ),
         stored_at=("file_id",),
+        labels=("metadata", "prompt_cache_key", "safety_identifier", "user"),
         hosted=HostedTools(
             # OpenAI; xAI; OpenRouter; Groq
             fields=("web_search_options", "search_parameters", "plugins", "compound_custom"),

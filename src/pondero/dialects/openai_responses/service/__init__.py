@@ -160,6 +160,7 @@ SERVICE = Service(
             plugins=QUIET_PLUGINS,
         ),
         stored_at=("file_id",),
+        labels=("metadata", "prompt_cache_key", "safety_identifier", "user"),
         hosted=HOSTED_TOOLS,
     ),
     depth=DEPTH,

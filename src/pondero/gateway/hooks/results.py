@@ -1,0 +1,83 @@
+"""Reads what a hook returns: a mistake in it is a failure of the hook, not of the gateway."""
+
+from typing import Any, get_args
+
+from msgspec import json, to_builtins
+
+from ...canon import Event, Finish, Message, Reply, Usage, convert_json
+from .interface import Reject
+
+LONGEST_MESSAGE = 2_000
+"""Characters of a rejection: every record of it has its message."""
+_EVENTS = get_args(Event)
+# ValidationError, DecodeError and UnicodeError are ValueErrors.
+_UNREADABLE = (TypeError, ValueError, OverflowError, RecursionError)
+
+
+class WrongResult(Exception):
+    """A hook returned something that it may not; the text quotes nothing of it."""
+
+
+def read_given_events(result: Any, event: Event) -> list[Event] | Reject | None:
+    """Return the result of ``on_event`` for an event; raises WrongResult."""
+    if result is None:
+        return None
+    if isinstance(result, Reject):
+        return read_rejection(result)
+    if not isinstance(result, list | tuple):  # a generator would run here, without a time limit
+        raise WrongResult(name_result(result))
+    for each in result:
+        if not isinstance(each, _EVENTS):
+            raise WrongResult(name_result(each, "in place of an event"))
+        if each is not event:
+            check_given(each, type(each))
+    return list(result)
+
+
+def read_given_reply(result: Any) -> Reply | Reject | None:
+    """Return an answer, or the result of ``on_reply``; raises WrongResult."""
+    if result is None:
+        return None
+    if isinstance(result, Reject):
+        return read_rejection(result)
+    if not isinstance(result, Reply):
+        raise WrongResult(name_result(result))
+    check_given(result.message, Message)
+    check_given(result.finish, Finish)
+    check_given(result.usage, Usage)
+    return result
+
+
+def read_rejection(result: Reject) -> Reject:
+    """Return a rejection whose message any API can write; raises WrongResult."""
+    if not isinstance(result.message, str):
+        raise WrongResult(name_result(result.message, "as the message of a Reject"))
+    text = result.message[:LONGEST_MESSAGE].encode("utf-8", "replace").decode()
+    return Reject(text, result.status)
+
+
+def check_given(value: Any, kind: Any) -> None:
+    """Raise WrongResult for a part of an answer that cannot be written, or has another type."""
+    convert_value(value, kind)
+    try:
+        json.encode(value)
+    except _UNREADABLE:
+        raise WrongResult(_name_fields(value)) from None
+
+
+def convert_value(value: Any, kind: Any) -> Any:
+    """Return a part of a request with all its fields checked; raises WrongResult."""
+    try:
+        plain = to_builtins(value, builtin_types=(bytes,))
+        return convert_json(plain, kind, builtins=(bytes,))
+    except _UNREADABLE:
+        raise WrongResult(_name_fields(value)) from None
+
+
+def name_result(value: Any, where: str = "") -> str:
+    """Return what is wrong with a result of another type."""
+    return f"returned a {type(value).__name__} {where}".rstrip()
+
+
+def _name_fields(value: Any) -> str:
+    return f"returned a {type(value).__name__} with fields of another type"

@@ -1,0 +1,253 @@
+"""What hooks return for answers: a wrong result is the failure of the hook, whatever it is."""
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from tests.gateway.hooks.gates import FRONTS, Gate, Through
+
+import pondero
+from pondero.canon import (
+    Finished,
+    Message,
+    PartEnd,
+    PartStart,
+    Reply,
+    Text,
+    TextDelta,
+)
+from pondero.gateway import Hook, HookCall, Reject
+from pondero.gateway.config.model import HookConfig
+from pondero.gateway.hooks.results import LONGEST_MESSAGE
+
+QUESTION = "What is 17 * 23?"
+ANSWER = "17 * 23 = 391"
+
+
+def _hook(name: str, **settings) -> HookConfig:
+    return HookConfig(use=f"{__name__}:{name}", name=name.lower(), **settings)
+
+
+def _ask(gate: Gate, **fields):
+    said = [{"role": "user", "content": QUESTION}]
+    body = {"model": "claude-opus-5", "max_tokens": 32_000, "messages": said, **fields}
+    return gate.post("/v1/messages", body)
+
+
+def _send(gate: Gate, front: str, *, stream: bool = False) -> Reply:
+    async def ask() -> Reply:
+        retry = pondero.Retry(attempts=1)
+        async with pondero.AsyncClient(transport=Through(gate.app), retry=retry) as client:
+            if not stream:
+                return await client.ask(FRONTS[front], QUESTION)
+            async with client.stream(FRONTS[front], QUESTION) as turn:
+                async for _ in turn:
+                    pass
+            return turn.reply
+
+    return asyncio.run(ask())
+
+
+def _yield(*events):
+    time.sleep(0.5)
+    yield from events
+
+
+async def _yield_later(*events):
+    for each in events:
+        yield each
+
+
+def _end(event, *more):
+    return [*more, event] if isinstance(event, Finished) else [event]
+
+
+EVENTS = {
+    "a number": lambda event: 5,
+    "a text": lambda event: "abc",
+    "one event": lambda event: event,
+    "objects": lambda event: [object()],
+    "a generator": _yield,
+    "an async generator": _yield_later,
+    "a set": lambda event: {1},
+    "a number as text": lambda event: [TextDelta(0, 5)],  # type: ignore[arg-type]  # a mistake
+    "a half of a letter": lambda event: [
+        TextDelta(event.index, "\ud800") if isinstance(event, TextDelta) else event
+    ],
+}
+CHANGED = {
+    "no end": lambda event: [] if isinstance(event, Finished) else [event],
+    "two ends": lambda event: [event, event] if isinstance(event, Finished) else [event],
+    "an early end": lambda event: [Finished("stop"), event],
+    "words after the end": lambda event: (
+        [event, TextDelta(1, "b")] if isinstance(event, Finished) else [event]
+    ),
+    "a delta of no part": lambda event: _end(event, TextDelta(77, "b")),
+}
+
+
+class Returns(Hook):
+    """Sees answers alone."""
+
+    def __init__(self, settings) -> None:
+        self._made = {**EVENTS, **CHANGED}[settings["name"]]
+
+    def on_event(self, call: HookCall, event, /):
+        return self._made(event)
+
+
+class Changes(Returns):
+    changes_answers = True
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("hook", ["Returns", "Changes"])
+@pytest.mark.parametrize("name", EVENTS)
+def test_a_wrong_result_for_an_event_is_a_failure(name, hook, stream, caplog):
+    gate = Gate(_hook(hook, settings={"name": name}, seconds=10))
+    begun = time.monotonic()
+
+    answer = _ask(gate, stream=stream)
+
+    assert time.monotonic() - begun < 5
+    assert answer.status == 503 or b"event: error" in answer.body
+    assert f"the hook '{hook.lower()}' returned".encode() in answer.body
+    assert b"message_stop" not in answer.body
+    assert f"the hook '{hook.lower()}' returned" in caplog.text
+    assert [each.end for each in gate.receipts] == ["failed"]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("name", CHANGED)
+def test_an_answer_keeps_its_end_and_its_parts(name, stream):
+    gate = Gate(_hook("Changes", settings={"name": name}))
+
+    answer = _ask(gate, stream=stream)
+
+    assert b"the hook 'changes' returned" in answer.body
+    assert b"message_stop" not in answer.body
+    assert [each.end for each in gate.receipts] == ["failed"]
+
+
+REPLIES = {
+    "a number": lambda reply: 5,
+    "true": lambda reply: True,
+    "a text": lambda reply: reply.text,
+    "a message": lambda reply: reply.message,
+    "a Reply of nothing": lambda reply: Reply(None, "stop"),  # type: ignore[arg-type]  # a mistake
+    "a Reply without an end": lambda reply: replace(reply, finish="whenever"),
+    "a Reply of bytes": lambda reply: replace(reply, message=Message("user", (Text(b"a"),))),  # type: ignore[arg-type]  # a mistake
+    "no counts": lambda reply: replace(reply, usage=None),
+}
+
+
+class ReturnsReply(Hook):
+    def __init__(self, settings) -> None:
+        self._made = REPLIES[settings["name"]]
+
+    def on_reply(self, call: HookCall, reply, /):
+        return self._made(reply)
+
+
+class ChangesReply(ReturnsReply):
+    changes_answers = True
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("hook", ["ReturnsReply", "ChangesReply"])
+@pytest.mark.parametrize("name", REPLIES)
+def test_a_wrong_result_for_an_answer_is_a_failure(name, hook, stream):
+    gate = Gate(_hook(hook, settings={"name": name}))
+
+    answer = _ask(gate, stream=stream)
+
+    assert f"the hook '{hook.lower()}' returned".encode() in answer.body
+    assert b"message_stop" not in answer.body
+    assert [each.end for each in gate.receipts] == ["failed"]
+
+
+class Redact(Hook):
+    """Changes the deltas, and forgets that the end of a part has its text too."""
+
+    changes_answers = True
+
+    def on_event(self, call: HookCall, event, /) -> list | None:
+        if isinstance(event, TextDelta):
+            return [replace(event, text="#" * len(event.text))]
+        return None
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("front", FRONTS)
+def test_a_part_ends_as_its_deltas_were_shown(front, stream):
+    gate = Gate(_hook("Redact"))
+
+    reply = _send(gate, front, stream=stream)
+
+    assert reply.text == "#" * len(ANSWER)
+
+
+def test_a_stored_answer_is_the_one_that_was_shown():
+    gate = Gate(_hook("Redact"), to="openai:gpt-5.5")
+    body = {"model": "m", "input": QUESTION, "stream": True}
+    answer = gate.post("/v1/responses", body)
+    assert answer.status == 200
+    assert ANSWER.encode() not in answer.body
+    assert b"#" * len(ANSWER) in answer.body
+
+
+class Inserts(Hook):
+    """Changes the end of a part as well: that is what it wants."""
+
+    changes_answers = True
+
+    def on_event(self, call: HookCall, event, /) -> list | None:
+        match event:
+            case TextDelta():
+                return []
+            case PartEnd(index, Text()):
+                return [TextDelta(index, "my own"), PartEnd(index, Text("my own"))]
+            case Finished():
+                part = Text("more")
+                return [PartStart(99, "text"), TextDelta(99, "more"), PartEnd(99, part), event]
+        return None
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_hook_writes_parts_of_its_own(stream):
+    answer = _ask(Gate(_hook("Inserts")), stream=stream)
+    assert b"my own" in answer.body
+    assert b"more" in answer.body
+    assert ANSWER.encode() not in answer.body
+
+
+class Says(Hook):
+    def __init__(self, settings) -> None:
+        self._message = MESSAGES[settings["name"]]
+
+    def on_request(self, call: HookCall, /) -> Reject:
+        return Reject(self._message, 451)
+
+
+MESSAGES: dict[str, Any] = {
+    "half a letter": "no \ud800 here",
+    "lines": "a\r\nset-cookie: x=1\r\n\u2028",
+    "long": "x" * 5_000_000,
+    "bytes": b"\xff\xfe",
+    "nothing": None,
+}
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_any_rejection_is_written(name):
+    gate = Gate(_hook("Says", settings={"name": name}))
+
+    answer = _ask(gate)
+
+    is_text = isinstance(MESSAGES[name], str)
+    assert answer.status == (451 if is_text else 503)
+    assert len(answer.body) < 2 * LONGEST_MESSAGE
+    assert "set-cookie" not in answer.headers
+    assert [each.status for each in gate.receipts] == [answer.status]
