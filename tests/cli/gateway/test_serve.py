@@ -1,6 +1,7 @@
 """``pondero serve``: what would be served, what to type next, and what must not start."""
 
 import json
+import os
 import shlex
 import signal
 import subprocess
@@ -81,6 +82,15 @@ def test_the_first_screen_says_what_to_type_next(call, served):
     ):
         assert line in out.splitlines()
     assert max(map(len, out.splitlines())) <= 80
+
+
+def test_the_first_screen_names_the_process_that_a_signal_goes_to(call, served, tmp_path):
+    line = f"Process id {os.getpid()}"
+    out = call("serve", "--offline", "--config", written(tmp_path, ROUTES))[1]
+
+    if hasattr(signal, "SIGHUP"):
+        assert f"{line}: 'kill -HUP {os.getpid()}' reads the file again." in out.splitlines()
+    assert f"{line}." in call("serve", "--offline")[1].splitlines(), "there is no file to read"
 
 
 def test_the_launch_that_it_names_finds_the_same_models(call, tmp_path, served, monkeypatch):

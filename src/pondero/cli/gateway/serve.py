@@ -1,6 +1,8 @@
 """``serve``: runs the gateway on a port; ``--check`` only prints what it would serve."""
 
+import os
 import shlex
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -129,7 +131,10 @@ def _format_greeting(
     return "\n".join(
         (
             f"Serving at {where} (Ctrl-C ends it): {count}, listed at",
-            f"{where}/v1/models. What to type next, in another terminal:",
+            f"{where}/v1/models.",
+            _describe_process(config),
+            "",
+            "What to type next, in another terminal:",
             "",
             "Claude Code",
             f"  export ANTHROPIC_BASE_URL={where} ANTHROPIC_AUTH_TOKEN={key}",
@@ -154,6 +159,14 @@ def _format_greeting(
             f"  pondero launch claude -m {name}/high{launch_options}",
         )
     )
+
+
+def _describe_process(config: "GatewayConfig") -> str:
+    """Return the process that takes signals: its workers have the same command line."""
+    own = os.getpid()
+    if config.path is None or not hasattr(signal, "SIGHUP"):
+        return f"Process id {own}."
+    return f"Process id {own}: 'kill -HUP {own}' reads the file again."
 
 
 def _example(config: "GatewayConfig", routing: "Routing") -> str:
