@@ -294,6 +294,21 @@ def test_check_lists_keys_also_without_routes(call, served, tmp_path):
     assert "key ci: no model" in call("serve", "--config", path, "--check", "--offline")[1]
 
 
+def test_check_lists_the_hooks_in_their_order(call, served, tmp_path):
+    hooks = (
+        '[[hook]]\nuse = "pondero.gateway:Hook"\nname = "mask"\n'
+        '[[hook]]\nuse = "pondero.gateway:Hook"\nname = "cache"\nroutes = ["opus", "claude-*"]\n'
+        'keys = ["ci"]\non_failure = "skip"\n'
+    )
+    path = written(tmp_path, f"{ROUTES}{KEY}{hooks}")
+    out = call("serve", "--config", path, "--check", "--offline")[1]
+
+    assert out.splitlines()[-2:] == [
+        "  hook mask: all routes; all keys",
+        "  hook cache: routes opus, claude-*; keys ci; skipped if it fails",
+    ]
+
+
 def test_budgets_that_a_restart_forgets_are_told(call, served, tmp_path):
     text = ROUTES + KEY + 'budget = { cost = 5, per = "month" }\n'
     for start in (("--check", "--offline"), ("--offline",)):

@@ -273,6 +273,7 @@ def _print_check(config: "GatewayConfig", routing: "Routing", *, offline: bool) 
                 _print_text(line, indent=2)
     _print_groups(config)
     _print_keys(config, routing)
+    _print_hooks(config)
     for text in lacking.values():
         warn(text)
     return 1 if lacking else 0
@@ -345,6 +346,15 @@ def _print_keys(config: "GatewayConfig", routing: "Routing") -> None:
         _print_text(f"key {key.name}{member}{shown}: {describe_access(key)}", indent=2)
         for text in _list_budget_effects(key, config, routing):
             _print_text(text, indent=4)
+
+
+def _print_hooks(config: "GatewayConfig") -> None:
+    """Print the hooks in their order, and what each is for."""
+    for hook in config.hooks:
+        routes = f"routes {', '.join(hook.routes)}" if hook.routes else "all routes"
+        keys = f"keys {', '.join(hook.keys)}" if hook.keys else "all keys"
+        skipped = "; skipped if it fails" if hook.on_failure == "skip" else ""
+        _print_text(f"hook {hook.name}: {routes}; {keys}{skipped}", indent=2)
 
 
 def _list_budget_effects(

@@ -25,7 +25,12 @@ _THREADS = 16  # of one hook; a further call waits for one, within its time
 
 
 class HookRejection(BadRequest):
-    """A request that a hook rejected, or could not handle; no other model is asked then."""
+    """A request that a hook rejected, or could not handle; no other model is asked then.
+
+    ``hook``: the name of the one that decided; None if it failed, which the message says.
+    """
+
+    hook: str | None = None
 
 
 class HookFailure(Exception):
