@@ -98,9 +98,15 @@ class Mask(Hook):
 
 def _read_secret(reference: str) -> bytes:
     kind, _, name = reference.partition(":")
-    secret = os.environ.get(name, "") if kind == "env" else ""
+    if kind != "env" or not name:
+        message = 'invalid secret; write secret = "env:NAME", the name of a variable'
+        raise ValueError(message)
+    secret = os.environ.get(name, "")
+    if not secret:
+        message = f"{name} is not set; set that variable to {_LEAST_SECRET} characters or more"
+        raise ValueError(message)
     if len(secret) < _LEAST_SECRET:
-        message = f'write secret = "env:NAME", a variable of at least {_LEAST_SECRET} characters'
+        message = f"{name} has {len(secret)} characters; use {_LEAST_SECRET} or more"
         raise ValueError(message)
     return secret.encode()
 

@@ -170,10 +170,22 @@ def test_every_text_of_a_request_is_masked_and_its_signatures_are_not():
     assert ADDRESS not in repr((*texts, masked.stop, masked.extras))
 
 
-def test_a_mask_without_a_secret_does_not_start(monkeypatch):
+@pytest.mark.parametrize(
+    ("reference", "secret", "said"),
+    [
+        ("env:MASK_SECRET", None, "MASK_SECRET is not set; set that variable to 16 characters or"),
+        ("env:MASK_SECRET", "short", "MASK_SECRET has 5 characters; use 16 or more"),
+        ("a secret in the file itself", None, 'invalid secret; write secret = "env:NAME"'),
+    ],
+)
+def test_a_mask_without_a_secret_does_not_start(monkeypatch, reference, secret, said):
     monkeypatch.delenv("MASK_SECRET")
-    with pytest.raises(BadConfig, match='write secret = "env:NAME"'):
-        Gate(MASK)
+    if secret is not None:
+        monkeypatch.setenv("MASK_SECRET", secret)
+    hook = HookConfig(use="pondero_mask:Mask", name="mask", settings={"secret": reference})
+
+    with pytest.raises(BadConfig, match=re.escape(f"the hook 'mask' cannot be made: {said}")):
+        Gate(hook)
 
 
 def _ask(gate: Gate, text: str, *, stream: bool = False, **headers: str):

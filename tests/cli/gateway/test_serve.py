@@ -1,6 +1,7 @@
 """``pondero serve``: what would be served, what to type next, and what must not start."""
 
 import json
+import os
 import shlex
 import signal
 import subprocess
@@ -81,6 +82,15 @@ def test_the_first_screen_says_what_to_type_next(call, served):
     ):
         assert line in out.splitlines()
     assert max(map(len, out.splitlines())) <= 80
+
+
+def test_the_first_screen_names_the_process_that_a_signal_goes_to(call, served, tmp_path):
+    line = f"Process id {os.getpid()}"
+    out = call("serve", "--offline", "--config", written(tmp_path, ROUTES))[1]
+
+    if hasattr(signal, "SIGHUP"):
+        assert f"{line}: 'kill -HUP {os.getpid()}' reads the file again." in out.splitlines()
+    assert f"{line}." in call("serve", "--offline")[1].splitlines(), "there is no file to read"
 
 
 def test_the_launch_that_it_names_finds_the_same_models(call, tmp_path, served, monkeypatch):
@@ -282,6 +292,21 @@ def test_check_lists_keys_also_without_routes(call, served, tmp_path):
     path = written(tmp_path, KEY.replace('["opus"]', "[]"))
 
     assert "key ci: no model" in call("serve", "--config", path, "--check", "--offline")[1]
+
+
+def test_check_lists_the_hooks_in_their_order(call, served, tmp_path):
+    hooks = (
+        '[[hook]]\nuse = "pondero.gateway:Hook"\nname = "mask"\n'
+        '[[hook]]\nuse = "pondero.gateway:Hook"\nname = "cache"\nroutes = ["opus", "claude-*"]\n'
+        'keys = ["ci"]\non_failure = "skip"\n'
+    )
+    path = written(tmp_path, f"{ROUTES}{KEY}{hooks}")
+    out = call("serve", "--config", path, "--check", "--offline")[1]
+
+    assert out.splitlines()[-2:] == [
+        "  hook mask: all routes; all keys",
+        "  hook cache: routes opus, claude-*; keys ci; skipped if it fails",
+    ]
 
 
 def test_budgets_that_a_restart_forgets_are_told(call, served, tmp_path):

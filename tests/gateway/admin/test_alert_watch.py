@@ -152,6 +152,21 @@ def test_a_budget_that_refuses_a_request_is_used_up_though_a_rest_is_left():
     asyncio.run(check())
 
 
+@pytest.mark.parametrize("tokens", [1_030, 1], ids=["the answer", "the prompt"])
+def test_a_budget_that_is_too_small_for_any_request_is_an_alert(tokens):
+    config = replace(CONFIG, keys=(replace(KEY, budget=replace(DAY, tokens=tokens)),))
+
+    async def check() -> None:
+        watched = Watched(config)
+        await fill(watched.gateway)
+        (found,) = await find_spent(watched.gateway)
+        assert found.kind == "budget_without_room"
+        assert found.text.startswith("0% of ")
+        assert found.text.endswith(" left was too little for a request")
+
+    asyncio.run(check())
+
+
 def test_a_budget_that_refused_a_request_is_used_up_after_a_restart_too(tmp_path):
     async def serve(config: GatewayConfig, *, fills: bool) -> tuple[list[Alert], list[str]]:
         ledger = Ledger(SqliteDatabase(tmp_path / "gateway.db"), tmp_path / "aside")

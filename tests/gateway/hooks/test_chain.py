@@ -102,7 +102,14 @@ def test_a_rejection_is_written_in_the_format_of_every_api(front):
     assert told.value.status == 451
     assert "not today" in str(told.value)
     assert not gate.upstream.requests
-    assert [(each.end, each.reason) for each in gate.receipts] == [("refused", "not today")]
+    (receipt,) = gate.receipts
+    assert (receipt.end, receipt.reason) == ("refused", "rejected by the hook refuser: not today")
+
+
+def test_a_rejection_names_its_hook_in_a_header():
+    answer = _ask(Gate(_hook("Refuser")))
+
+    assert (answer.status, answer.headers["x-pondero-hook"]) == (451, "refuser")
 
 
 async def _send(gate: Gate, front: str) -> Reply:

@@ -32,6 +32,11 @@ class Picky(Hook):
         raise ValueError(message)
 
 
+class Eager(Hook):
+    def __init__(self, settings) -> None:
+        self.said = settings["say"]
+
+
 class NoHook:
     pass
 
@@ -47,14 +52,24 @@ def _check(tmp_path, text: str) -> None:
     ("text", "line", "problem"),
     [
         ('[[hook]]\nuse = "nobody"', 6, "no hook 'nobody'"),
-        ('[[hook]]\nuse = "no_such_module:Mask"', 6, "No module named 'no_such_module'"),
+        (
+            '[[hook]]\nuse = "no_such_module:Mask"',
+            6,
+            "Python does not find 'no_such_module'; start the gateway with PYTHONPATH=FOLDER",
+        ),
+        (
+            '[[hook]]\nuse = "no_such_package.masks:Mask"',
+            6,
+            "Python does not find 'no_such_package'; start the gateway with PYTHONPATH=FOLDER",
+        ),
         (f'[[hook]]\nuse = "{__name__}:Nothing"', 6, "has no attribute 'Nothing'"),
         (
             f'[[hook]]\nuse = "{__name__}:NoHook"',
             6,
             "is no class derived from pondero.gateway.Hook",
         ),
-        (f'[[hook]]\nuse = "{__name__}:Picky"\nname = "p"', 6, "ValueError: say is missing"),
+        (f'[[hook]]\nuse = "{__name__}:Picky"\nname = "p"', 6, "cannot be made: say is missing"),
+        (f'[[hook]]\nuse = "{__name__}:Eager"', 6, "cannot be made: KeyError: 'say'"),
         (f'[[hook]]\nuse = "{__name__}:Fine"\nseconds = 0', 7, "seconds: Expected"),
         (f'[[hook]]\nuse = "{__name__}:Fine"\non_failure = "x"', 7, "on_failure: Invalid"),
         (f'[[hook]]\nuse = "{__name__}:Fine"\nname = "a b"', 7, "invalid name 'a b'"),
@@ -69,6 +84,16 @@ def test_a_mistake_is_told_with_its_line(tmp_path, text, line, problem):
 
     assert problem in str(told.value)
     assert f"gateway.toml:{line}: " in str(told.value)
+
+
+def test_a_module_that_lacks_another_is_not_said_to_be_missing_itself(tmp_path, monkeypatch):
+    (tmp_path / "needy_hooks.py").write_text("import no_such_library\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    with pytest.raises(BadConfig) as told:
+        _check(tmp_path, '[[hook]]\nuse = "needy_hooks:Mask"')
+
+    assert str(told.value).endswith("no hook 'needy_hooks:Mask': No module named 'no_such_library'")
 
 
 def test_a_call_has_one_second_and_a_failure_rejects_unless_the_file_says_otherwise(tmp_path):

@@ -211,6 +211,8 @@ def test_a_request_that_a_whole_budget_cannot_cover_says_what_would_help():
 
     assert answer.status == 429
     assert "this request alone may take" in json.loads(answer.body)["error"]["message"]
+    assert "retry-after" not in answer.headers, "it will not fit in the next period either"
+    assert answer.headers["x-should-retry"] == "false"
     assert asyncio.run(served.taken()) == {"tokens": 0}
 
 

@@ -354,6 +354,25 @@ def test_a_worker_that_is_started_after_a_rejected_file_has_the_last_valid_one(t
         assert {gateway.asked("mine") for _ in range(16)} == {200}
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds workers in /proc")
+def test_a_reload_that_is_sent_to_one_worker_reaches_all(tmp_path):
+    """Their command lines are equal, so it is easy to take a worker for the gateway."""
+    with running(tmp_path, workers=3) as gateway:
+        gateway.ask(8)
+        until(lambda: len(gateway.workers()) == 3)
+        config = tmp_path / "gateway.toml"
+        valid = config.read_text()
+        config.write_text(valid + '[[route]]\nmatch = "mine"\nto = ["openai:gpt-5.5"]\n')
+        os.kill(max(gateway.workers()), signal.SIGHUP)
+        until(lambda: {gateway.asked("mine") for _ in range(8)} == {200})
+        gateway.connect_anew()
+        assert {gateway.asked("mine") for _ in range(24)} == {200}
+        assert len(gateway.workers()) == 3
+        assert gateway.process.stderr is not None
+        told = next(line for line in gateway.process.stderr if "reloaded" in line)
+    assert told.endswith("routes mine\n")
+
+
 @pytest.mark.parametrize("ledger", ["sqlite", "off"])
 def test_workers_report_a_reload_once(tmp_path, ledger):
     with running(tmp_path, workers=2, ledger=ledger) as gateway:

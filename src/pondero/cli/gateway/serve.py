@@ -1,6 +1,8 @@
 """``serve``: runs the gateway on a port; ``--check`` only prints what it would serve."""
 
+import os
 import shlex
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -129,7 +131,10 @@ def _format_greeting(
     return "\n".join(
         (
             f"Serving at {where} (Ctrl-C ends it): {count}, listed at",
-            f"{where}/v1/models. What to type next, in another terminal:",
+            f"{where}/v1/models.",
+            _describe_process(config),
+            "",
+            "What to type next, in another terminal:",
             "",
             "Claude Code",
             f"  export ANTHROPIC_BASE_URL={where} ANTHROPIC_AUTH_TOKEN={key}",
@@ -154,6 +159,14 @@ def _format_greeting(
             f"  pondero launch claude -m {name}/high{launch_options}",
         )
     )
+
+
+def _describe_process(config: "GatewayConfig") -> str:
+    """Return the process that takes signals: its workers have the same command line."""
+    own = os.getpid()
+    if config.path is None or not hasattr(signal, "SIGHUP"):
+        return f"Process id {own}."
+    return f"Process id {own}: 'kill -HUP {own}' reads the file again."
 
 
 def _example(config: "GatewayConfig", routing: "Routing") -> str:
@@ -260,6 +273,7 @@ def _print_check(config: "GatewayConfig", routing: "Routing", *, offline: bool) 
                 _print_text(line, indent=2)
     _print_groups(config)
     _print_keys(config, routing)
+    _print_hooks(config)
     for text in lacking.values():
         warn(text)
     return 1 if lacking else 0
@@ -332,6 +346,15 @@ def _print_keys(config: "GatewayConfig", routing: "Routing") -> None:
         _print_text(f"key {key.name}{member}{shown}: {describe_access(key)}", indent=2)
         for text in _list_budget_effects(key, config, routing):
             _print_text(text, indent=4)
+
+
+def _print_hooks(config: "GatewayConfig") -> None:
+    """Print the hooks in their order, and what each is for."""
+    for hook in config.hooks:
+        routes = f"routes {', '.join(hook.routes)}" if hook.routes else "all routes"
+        keys = f"keys {', '.join(hook.keys)}" if hook.keys else "all keys"
+        skipped = "; skipped if it fails" if hook.on_failure == "skip" else ""
+        _print_text(f"hook {hook.name}: {routes}; {keys}{skipped}", indent=2)
 
 
 def _list_budget_effects(

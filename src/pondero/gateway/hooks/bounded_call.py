@@ -27,7 +27,12 @@ _EXTENSIONS = 2
 
 
 class HookRejection(BadRequest):
-    """A request that a hook rejected, or could not handle; no other model is asked then."""
+    """A request that a hook rejected, or could not handle; no other model is asked then.
+
+    ``hook``: the name of the one that decided; None if it failed, which the message says.
+    """
+
+    hook: str | None = None
 
 
 class HookFailure(Exception):

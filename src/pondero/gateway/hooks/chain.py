@@ -134,7 +134,10 @@ def _go_on(hook: BoundedHook, error: HookFailure) -> str:
 
 def _stop(hook: BoundedHook, reject: Reject) -> NoReturn:
     status = reject.status if reject.status in _STATUSES else 403
-    raise HookRejection(reject.message or f"the hook {hook.name!r} rejected it", status=status)
+    message = reject.message or f"the hook {hook.name!r} rejected it"
+    rejection = HookRejection(message, status=status)
+    rejection.hook = hook.name
+    raise rejection
 
 
 class HookedAnswer:

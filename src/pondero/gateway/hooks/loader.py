@@ -56,11 +56,7 @@ def _load(config: GatewayConfig, number: int, hook: HookConfig) -> BoundedHook:
     try:
         made = _find(hook.use)
     except (ImportError, AttributeError) as error:
-        offered = " ".join(sorted(each.name for each in entry_points(group=GROUP)))
-        known = f"installed are: {offered}" if offered else "none is installed by name"
-        message = (
-            f"{where}no hook {hook.use!r}: {error}; use package.module:Class, or a name: {known}"
-        )
+        message = f"{where}no hook {hook.use!r}: {_describe_absence(hook.use, error)}"
         raise BadConfig(message) from None
     if not (isinstance(made, type) and issubclass(made, Hook)):
         message = f"{where}{hook.use!r} is no class derived from pondero.gateway.Hook"
@@ -70,8 +66,26 @@ def _load(config: GatewayConfig, number: int, hook: HookConfig) -> BoundedHook:
         return BoundedHook(hook, made(hook.settings))
     except Exception as error:
         place = locate(config, "hook", number, "settings" if hook.settings else "use")
-        message = f"{place}the hook {hook.name!r} cannot be made: {type(error).__name__}: {error}"
+        # The text of another kind may be a bare name, such as the key that a dict lacks.
+        cause = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        message = f"{place}the hook {hook.name!r} cannot be made: {cause}"
         raise BadConfig(message) from error
+
+
+def _describe_absence(use: str, error: ImportError | AttributeError) -> str:
+    """Return why nothing is found under a name or an import path, and what helps."""
+    module, colon, _ = use.partition(":")
+    if not colon:
+        offered = " ".join(sorted(each.name for each in entry_points(group=GROUP)))
+        known = f"installed are: {offered}" if offered else "none is installed by name"
+        return f"{error}; use package.module:Class, or a name: {known}"
+    missing = error.name if isinstance(error, ModuleNotFoundError) else None
+    if missing is None or not f"{module}.".startswith(f"{missing}."):
+        return str(error)
+    return (
+        f"Python does not find {missing!r}; start the gateway with PYTHONPATH=FOLDER, the folder "
+        "that it is in, or install it as a package"
+    )
 
 
 def _find(use: str) -> Any:

@@ -6,7 +6,7 @@ others and of earlier ones.
 
 from threading import Lock
 
-from ..quotas.quota import HAS_LEFT, Quota, describe_quota, find_window
+from ..quotas.quota import ALONE, HAS_LEFT, Quota, describe_quota, find_window
 from .ledger_database import LedgerDatabase
 from .receipt import Receipt
 
@@ -64,9 +64,10 @@ class RefusalWatch:
         return find_window(quota, int(at * 1000)).slot == find_window(quota, int(now * 1000)).slot
 
     def _add(self, reason: str, at: float) -> None:
-        sentence, found, _ = reason.partition(HAS_LEFT)
-        if found:
-            self._last[sentence] = max(at, self._last.get(sentence, 0))
+        for follows in (HAS_LEFT, *ALONE):
+            sentence, found, _ = reason.partition(follows)
+            if found:
+                self._last[sentence] = max(at, self._last.get(sentence, 0))
 
 
 def _flatten(text: str) -> str:

@@ -42,6 +42,7 @@ from .output_bound import (
 )
 from .prompt_bound import describe_unseen, find_prompt_bound
 from .quota import (
+    ALONE,
     BILLION,
     HAS_LEFT,
     Quota,
@@ -428,12 +429,12 @@ def _find_prompt_amount(need: _Need, unit: Unit) -> int:
 
 def _reject_prompt(full: QuotaShortfall, amount: int, cure: str) -> ServiceError:
     """Return the error for a prompt that a whole budget does not cover: no answer is too long."""
-    quota, wait = full.bound, ceil(full.wait)
+    quota = full.bound
     message = (
-        f"{describe_quota(quota)}, and the prompt alone needs "
+        f"{describe_quota(quota)}{ALONE[1]}"
         f"{format_amount(quota.unit, amount)}; {cure or 'shorten it, or raise the budget'}"
     )
-    return QuotaSpent(message, status=429, retry_after=wait)
+    return QuotaSpent(message, status=429)  # the budget's next period is no larger
 
 
 def _find_useful(routed: RoutedRequest) -> int:
@@ -499,14 +500,13 @@ def make_quota_error(
         return RateLimited(message, status=429, retry_after=wait)
     if full.amount > quota.most:
         message = (
-            f"{may_take}, and this request alone may take {amount}; "
-            f"{cure or 'ask for fewer max_tokens, or a lower level'}"
+            f"{may_take}{ALONE[0]}{amount}; {cure or 'ask for fewer max_tokens, or a lower level'}"
         )
-    else:
-        restart = datetime.fromtimestamp(now, UTC) + timedelta(seconds=wait)
-        left = format_amount(quota.unit, max(0, quota.most - full.taken))
-        message = (
-            f"{may_take}{HAS_LEFT}{left} left; {need} {amount}; the budget "
-            f"begins again at {restart:%Y-%m-%d %H:%M} UTC{cure and '; ' + cure}"
-        )
+        return QuotaSpent(message, status=429)
+    restart = datetime.fromtimestamp(now, UTC) + timedelta(seconds=wait)
+    left = format_amount(quota.unit, max(0, quota.most - full.taken))
+    message = (
+        f"{may_take}{HAS_LEFT}{left} left; {need} {amount}; the budget "
+        f"begins again at {restart:%Y-%m-%d %H:%M} UTC{cure and '; ' + cure}"
+    )
     return QuotaSpent(message, status=429, retry_after=wait)

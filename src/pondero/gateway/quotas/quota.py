@@ -28,6 +28,8 @@ SLOTS = 50
 Unit = Literal["requests", "tokens", "thinking_tokens", "money"]
 HAS_LEFT = " and has "
 """In the sentence of a rejection: follows ``describe_quota`` of a budget with too little left."""
+ALONE = (", and this request alone may take ", ", and the prompt alone needs ")
+"""Likewise, of a budget that is too small even when nothing of it is used."""
 _WORDS: Mapping[Unit, str] = {
     "requests": "requests",
     "tokens": "tokens",

@@ -40,6 +40,7 @@ from ...errors import (
     WireError,
 )
 from ...store import SecretRedactor, redact_secrets
+from ..hooks.bounded_call import HookRejection
 from ..observability.receipt import LONGEST_REASON
 from .request_id import name_request
 
@@ -133,6 +134,8 @@ def _write(error: Exception, service: Service[Json], entry: ModelEntry | None) -
     again = error.retry_after if isinstance(error, ServiceError) else None
     status, code = find_status(error, service), _find_code(error)
     response = service.error(status, _message(error, entry), code=code, retry_after=again)
+    if isinstance(error, HookRejection) and error.hook is not None:
+        response = add_response_headers(response, {"x-pondero-hook": error.hook})
     return _advise_retry(response, error) if isinstance(error, ServiceError) else response
 
 
@@ -186,6 +189,8 @@ def describe_reason(error: Exception) -> str:
         return f"{type(error).__name__} of the service, status {error.status}"
     if isinstance(error, WireError):
         return f"{type(error).__name__} of the service"
+    if isinstance(error, HookRejection) and error.hook is not None:
+        return _shorten(f"rejected by the hook {error.hook}: {_message(error, None)}")
     return _shorten(_message(error, None))
 
 

@@ -39,7 +39,7 @@ from ..state.shared_state import make_shared_state
 from .app import App
 from .context import GatewayContext
 from .limits import KEEP_ALIVE
-from .workers import END, Workers, block_signals, unblock_signals
+from .workers import END, Workers, block_signals, handle_reload, unblock_signals
 
 LOG = logging.getLogger("pondero.gateway")
 
@@ -116,9 +116,9 @@ def _serve_process(
     observers: Sequence[Observer],
     shutdown: "_Shutdown",
     *,
-    reports: bool = True,
+    parent: int | None = None,
 ) -> None:
-    """Serve in this process; ``reports``: it logs a reload, which a parent otherwise does."""
+    """Serve in this process; ``parent``: of a worker, which leaves the log of a reload to it."""
     with open_observers(config.server, config.alerts) as seen:
         told = (*observers, *seen.beside_ledger)
         ledger = seen.ledger.database if seen.ledger is not None else None
@@ -139,9 +139,7 @@ def _serve_process(
             audit=AuditLog(seen.ledger.note_audit if seen.ledger is not None else None),
         )
         gateway.receipts.wait = WAIT
-        if hasattr(signal, "SIGHUP"):
-            signal.signal(signal.SIGHUP, lambda *_: _reload(gateway, reports=reports))
-            unblock_signals({signal.SIGHUP})
+        handle_reload(lambda: _reload(gateway, reports=parent is None), parent=parent)
         server = _make_server(gateway, seen)
         shutdown.attach(server)
         # Collecting catalog and modules costs a tenth of a request; so does a threshold of 700.
@@ -259,9 +257,10 @@ def _run_workers(
 
     patience = config.server.drain_seconds + FORCED
     newest = config  # of a worker that is started later
+    parent = os.getpid()
 
     def work() -> None:
-        _serve_process(newest, bound, transport, observers, _Shutdown(patience), reports=False)
+        _serve_process(newest, bound, transport, observers, _Shutdown(patience), parent=parent)
 
     def reload() -> None:
         """Check the file that the workers read too, and report it once for all of them."""

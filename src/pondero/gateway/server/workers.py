@@ -17,13 +17,16 @@ END = {signal.SIGTERM, signal.SIGINT}
 """The signals that end a worker."""
 _AGAIN = {signal.SIGHUP} if hasattr(signal, "SIGHUP") else set()
 _SIGNALS = END | _AGAIN
+# A signal of its own: a worker cannot tell whether SIGHUP came from its parent or from an
+# administrator who took it for the gateway.
+_RELOAD = {signal.SIGUSR1} if hasattr(signal, "SIGUSR1") else set()
 _PAUSE = 1.0  # second before another worker is started, if the last one did not live longer
 
 
 def block_signals() -> None:
     """Hold signals back until there are handlers for them."""
     if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS | _RELOAD)
 
 
 def unblock_signals(names: Iterable[signal.Signals]) -> None:
@@ -32,10 +35,34 @@ def unblock_signals(names: Iterable[signal.Signals]) -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, names)
 
 
+def handle_reload(reload: Callable[[], None], *, parent: int | None = None) -> None:
+    """Call ``reload`` at SIGHUP, or in a worker of ``parent`` when the parent says so.
+
+    A worker that gets SIGHUP itself sends it to its parent, so that all of them reload or none.
+    """
+    if parent is None:
+        _handle(_AGAIN, reload)
+        return
+    _handle(_AGAIN, lambda: _send_up(parent))
+    _handle(_RELOAD, reload)
+
+
+def _handle(names: set[signal.Signals], react: Callable[[], None]) -> None:
+    for name in names:
+        signal.signal(name, lambda *_: react())
+    unblock_signals(names)
+
+
+def _send_up(parent: int) -> None:
+    if os.getppid() == parent:  # the id of a dead parent may be another program's
+        os.kill(parent, signal.SIGHUP)
+
+
 class Workers:
     """Runs ``count`` processes of ``work``, which begins with signals blocked.
 
-    ``gone`` is called with the id of each that ends, ``reload`` after SIGHUP was passed on.
+    ``gone`` is called with the id of each that ends, ``reload`` after the workers were told to
+    reload. ``work`` calls ``handle_reload``.
 
     A worker that still runs ``patience`` seconds after the signal to end is killed. Workers whose
     parent is killed end by themselves: a pipe, of which only the parent holds the end to write to,
@@ -118,9 +145,12 @@ class Workers:
             self._since = monotonic()
             signal.setitimer(signal.ITIMER_REAL, self._patience)
         self._heard.add(number)
-        self._send(number)
-        if number in _AGAIN:
-            self._reload()
+        if number in END:
+            self._send(number)
+            return
+        for name in _RELOAD:
+            self._send(name)
+        self._reload()
 
     def _kill(self, _number: int, _frame: Any) -> None:
         self._send(signal.SIGKILL)
