@@ -57,7 +57,7 @@ async def test_after_a_stop_what_waits_is_held_until_enter():
         await chat.pilot.press("enter")
         await chat.press("ctrl+c")
         assert not chat.app.state.busy
-        assert "next: say b" in chat.text
+        assert "waits: say b" in chat.text
         assert "1 waiting: Enter on an empty line sends the next" in chat.text
         chat.gate.open()
         await chat.press("enter")

@@ -124,6 +124,7 @@ class Tabs:
         state = tab.state.clear().but(
             turn=None,
             queue=(),
+            held=False,
             attached=(),
             hint=_describe_parked(tab.state),
             choosing=None,

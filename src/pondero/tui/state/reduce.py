@@ -63,6 +63,8 @@ def _on_mentions_read(state: ChatState, action: actions.MentionsRead, dial: Dial
         return back.tell(f"✗ {action.error}", tone="error"), (effects.RestoreInput(asked.words),)
     if state.busy:
         return state.but(queue=(*state.queue, asked)), ()
+    if state.failed is not None and state.failed.asked.words == asked.words:
+        state = state.but(held=False)  # sent again, so what waited behind it can follow
     return _ask(state, asked, action.at, dial)
 
 
@@ -73,6 +75,7 @@ def _on_attached(state: ChatState, action: actions.FilesAttached, _dial: DialVie
 def _ask_next(state: ChatState, at: float, dial: DialView) -> Transition:
     if state.busy:
         return state, ()
+    state = state.but(held=False)
     if (failed := state.failed) is not None:
         return _ask_again(state, failed, at, dial)
     return _send_queued(state, at, dial)
@@ -89,16 +92,17 @@ def _send_queued(state: ChatState, at: float, dial: DialView) -> Transition:
         state, asked, goes_on = run_queued(state, first.words, dial)
         found = (*found, *asked)
         if not goes_on:
-            return _tell_held(state), found
+            return _hold(state), found
     return state, found
 
 
-def _tell_held(state: ChatState) -> ChatState:
-    """Say how the prompts that wait are sent."""
+def _hold(state: ChatState) -> ChatState:
+    """Let the prompts that wait be sent only by the user, and say how."""
     if not state.queue:
-        return state
+        return state.but(held=False)
     does = "sends the next" if state.failed is None else "asks again"
-    return state.but(hint=f"{len(state.queue)} waiting: Enter on an empty line {does}")
+    hint = f"{len(state.queue)} waiting: Enter on an empty line {does}"
+    return state.but(held=True, hint=hint)
 
 
 def _ask_again(state: ChatState, failed: FailedQuestion, at: float, dial: DialView) -> Transition:
@@ -113,7 +117,12 @@ def _on_unqueued(state: ChatState, _action: actions.Unqueued, _dial: DialView) -
     if not state.queue:
         return state, ()
     *queue, last = state.queue
-    after = state.but(queue=tuple(queue), attached=(*last.parts, *state.attached), hint="")
+    after = state.but(
+        queue=tuple(queue),
+        held=state.held and bool(queue),
+        attached=(*last.parts, *state.attached),
+        hint="",
+    )
     return after, (effects.RestoreInput(last.words, selected=False),)
 
 
@@ -121,7 +130,7 @@ def _on_words_returned(
     state: ChatState, action: actions.WordsReturned, _dial: DialView
 ) -> Transition:
     asked = DraftQuestion(action.words, state.attached)
-    return state.but(queue=(asked, *state.queue), attached=()), ()
+    return state.but(queue=(asked, *state.queue), held=True, attached=()), ()
 
 
 def _on_drafts_restored(
@@ -131,6 +140,7 @@ def _on_drafts_restored(
         queue=(*action.queue, *state.queue), attached=(*action.attached, *state.attached)
     )
     if action.queue:
+        after = after.but(held=True)
         count = len(action.queue)
         what = "prompts were" if count > 1 else "prompt was"
         after = after.tell(f"{count} {what} not sent; Enter on an empty line sends the next")
@@ -248,8 +258,8 @@ def _on_turn_ended(state: ChatState, action: actions.TurnEnded, dial: DialView) 
     after, asked = on_ended(state, action, dial)
     if not after.queue or after.busy:
         return after, asked
-    if action.stopped or action.error is not None:
-        return _tell_held(after), asked
+    if after.held or action.stopped or action.error is not None:
+        return _hold(after), asked
     sent, more = _ask_next(after, action.at, dial)
     return sent, (*asked, *more)
 

@@ -211,7 +211,8 @@ class ChatState(Struct, frozen=True, kw_only=True):
     ``level_text`` is the level the user asked for; ``plan`` is what the model gets. ``turns`` has
     for each turn the number of its first message and the number after its last. ``paid``: a service
     answers, not the emulator. ``noted`` are the repairs already shown. ``failed`` is the question
-    that got an error in place of an answer: Enter on an empty line asks it again. ``named`` is the
+    that got an error in place of an answer: Enter on an empty line asks it again. ``held``: only
+    Enter on an empty line sends the prompts of the ``queue``, not the end of a turn. ``named`` is the
     model whose answers the page shows at its end: another one is named before its answer.
     """
 
@@ -227,6 +228,7 @@ class ChatState(Struct, frozen=True, kw_only=True):
     live: tuple[Cell, ...] = ()
     turn: TurnInProgress | None = None
     queue: tuple[DraftQuestion, ...] = ()
+    held: bool = False
     failed: FailedQuestion | None = None
     attached: tuple[Text | Image | Blob, ...] = ()
     first: int = 0

@@ -113,6 +113,7 @@ def _blank(state: ChatState, number: int, column: int) -> ChatState:
         last=number,
         count=number,
         queue=(),
+        held=False,
         hint="",
         next_key=(column + 1) * _KEYS_A_COLUMN,
     )
