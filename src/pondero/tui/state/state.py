@@ -168,7 +168,10 @@ class TurnInProgress(Struct, frozen=True):
 
 
 class Column(Struct, frozen=True, kw_only=True):
-    """One answer as a chat. ``given``: the thread has it; ``stored``: the thread can take it."""
+    """One answer as a chat. ``given``: the thread has it; ``stored``: the thread can take it.
+
+    ``cut`` says in a word why a part of the answer is missing; empty if it is whole.
+    """
 
     name: str
     chat: "ChatState"
@@ -176,6 +179,7 @@ class Column(Struct, frozen=True, kw_only=True):
     live: bool = False
     given: bool = False
     stored: bool = False
+    cut: str = ""
 
 
 class ComparisonState(Struct, frozen=True):

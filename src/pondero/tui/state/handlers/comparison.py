@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from ....thinking import LEVELS
 from .. import actions, effects
 from ..catalog_view import DialView
-from ..cells import format_seconds
+from ..cells import AnswerCell, ThinkingCell, estimate_tokens, format_seconds
 from ..effects import Transition
 from ..state import (
     ChatState,
@@ -140,7 +140,8 @@ def _make_existing_column(
     seconds = [each.seconds for each in answers if each.seconds is not None]
     chat = blank.but(page=cells_of(answers, dial, keys=keys), tally=tally, next_key=next(keys))
     took = sum(seconds) if seconds else None
-    return (Column(name=name, chat=chat, seconds=took, given=True),)
+    cut = "stopped" if answers[-1].partial else ""
+    return (Column(name=name, chat=chat, seconds=took, given=True, cut=cut),)
 
 
 def _parse_levels(state: ChatState, argument: str, dial: DialView) -> tuple[tuple[str, ...], str]:
@@ -230,7 +231,9 @@ def on_column_ended(state: ChatState, action: actions.ColumnEnded, dial: DialVie
     chat, _ = on_ended(column.chat, action.ended, dial)
     ended = action.ended
     seconds = None if turn is None else ended.at - turn.began - ended.waited
-    over = replace(column, chat=chat, live=False, seconds=seconds, stored=bool(action.ended.stored))
+    stored = bool(ended.stored)
+    cut = "" if not stored else "stopped" if ended.stopped else "broken off" if ended.error else ""
+    over = replace(column, chat=chat, live=False, seconds=seconds, stored=stored, cut=cut)
     after = _replace_column(state, action.column, over)
     return after, _keep_question(after.comparing)
 
@@ -298,16 +301,28 @@ def on_closed(state: ChatState, action: actions.ComparisonClosed, dial: DialView
 def column_figures(column: Column, *, paid: bool = True) -> tuple[str, str]:
     """Return the usage of an answer in two lines: thinking and answer, cost and time."""
     tally = column.chat.tally
-    if not tally.used:
+    if not (tally.used or column.cut):
         return ("answering…" if column.live else "nothing came", "")
-    thinking = "unknown" if tally.thinking is None else f"{tally.thinking:,}"
-    output = "unknown" if tally.output is None else f"{tally.output:,}"
-    cost = describe_cost(tally.cost, paid=paid)
+    thinking, output = _count_tokens(column)
+    # An exchange that was cut has no count, so the sum lacks it.
+    known = None if column.cut and not column.given else tally.cost
+    cost = describe_cost(known, paid=paid)
     took = format_seconds(column.seconds) or ("0 s" if column.seconds is not None else "")
     return (
         f"thinking {thinking} · answer {output}",
-        " · ".join(word for word in (cost, took) if word),
+        " · ".join(word for word in (column.cut, cost, took) if word),
     )
+
+
+def _count_tokens(column: Column) -> tuple[str, str]:
+    """Return the tokens of thinking and answer; about how many if only a part came, uncounted."""
+    tally, page = column.chat.tally, column.chat.page
+    if column.cut and tally.thinking is None and tally.output is None:
+        thoughts = sum(estimate_tokens(c.text) for c in page if isinstance(c, ThinkingCell))
+        answers = sum(estimate_tokens(c.text) for c in page if isinstance(c, AnswerCell))
+        return f"~{thoughts:,}", f"~{answers:,}"
+    thinking = "unknown" if tally.thinking is None else f"{tally.thinking:,}"
+    return thinking, "unknown" if tally.output is None else f"{tally.output:,}"
 
 
 def _replace_column(state: ChatState, at: int, column: Column) -> ChatState:
