@@ -191,6 +191,21 @@ def test_a_stop_before_any_answer_gives_the_words_back(chat, dial):
     assert not any(cell.live for cell in state.page if isinstance(cell, ThinkingCell))
 
 
+def test_a_question_taken_back_and_given_up_takes_its_files_with_it(chat, dial):
+    file, other = Text("two words.md:\nplum"), Text("own.md:\npear")
+    taken = actions.QuestionEdited(None, 0, DraftQuestion("What is it?", (file,)))
+    state = do(chat, dial, actions.FilesAttached((other,)), taken)
+    assert state.attached == (file, other)
+    given_up = do(state, dial, actions.TurnInterrupted(hard=True))
+    assert given_up.attached == (other,)
+    assert "no longer attached: [two words.md]" in given_up.hint
+    assert "still attached: [own.md]" in given_up.hint
+    _, (asked,) = say(do(given_up, dial, actions.KeyTyped()), dial, "Rome?")
+    assert asked.parts == (other,)
+    _, (edited,) = say(state, dial, "What was it?")
+    assert edited.parts == (file, other)
+
+
 def test_what_was_attached_meanwhile_stays_when_a_turn_gives_its_files_back(chat, dial):
     first, second = Text("first.md:\n1"), Text("second.md:\n2")
     busy, _ = say(do(chat, dial, actions.FilesAttached((first,))), dial, "17 * 23?")

@@ -126,6 +126,7 @@ class Tabs:
             queue=(),
             held=False,
             attached=(),
+            taken_back=(),
             hint=_describe_parked(tab.state),
             choosing=None,
             comparing=None,

@@ -5,6 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ...canon import Blob, Image, Text
 from . import actions, effects
 from .actions import Action
 from .catalog_view import DialView
@@ -13,7 +14,13 @@ from .commands import is_command, run, run_queued
 from .effects import Transition
 from .handlers import comparison, last_turn, search, tools
 from .handlers.comparison import toggle_thinking
-from .handlers.history import PAGE, on_opened, on_page_loaded, on_scrolled
+from .handlers.history import (
+    PAGE,
+    describe_attachment,
+    on_opened,
+    on_page_loaded,
+    on_scrolled,
+)
 from .handlers.last_turn import take_back
 from .handlers.model_switch import describe_level, offer, switch_model, thinking
 from .handlers.search import on_found, visit
@@ -50,7 +57,7 @@ def _on_submitted(state: ChatState, action: actions.Submitted, dial: DialView) -
     if is_command(text):
         return run(state, text, dial)
     asked = DraftQuestion(text.removeprefix("/") if text.startswith("//") else text, state.attached)
-    state = state.but(attached=())
+    state = state.but(attached=(), taken_back=())
     if "@" in text:
         return state, (effects.ReadMentions(asked),)
     return _on_mentions_read(state, actions.MentionsRead(asked, action.at), dial)
@@ -163,7 +170,22 @@ def _on_interrupted(
         return state.but(hint="", leaving=False), ()
     if state.leaving:
         return state, (effects.Quit(),)
-    return state.but(leaving=True, hint="Ctrl+C again, or Ctrl+D, leaves"), ()
+    return _give_up(state).but(leaving=True), ()
+
+
+def _give_up(state: ChatState) -> ChatState:
+    """Drop the files of a question that was taken back, and say what is still attached."""
+    hint, files = "Ctrl+C again, or Ctrl+D, leaves", state.taken_back
+    if files and state.attached[: len(files)] == files:
+        state = state.but(attached=state.attached[len(files) :])
+        hint += f" · no longer attached: {_name_files(files)}"
+    if state.attached:
+        hint += f" · still attached: {_name_files(state.attached)}"
+    return state.but(taken_back=(), hint=hint)
+
+
+def _name_files(files: tuple[Text | Image | Blob, ...]) -> str:
+    return " ".join(map(describe_attachment, files))
 
 
 def _on_typed(state: ChatState, _action: actions.KeyTyped, _dial: DialView) -> Transition:

@@ -216,7 +216,8 @@ class ChatState(Struct, frozen=True, kw_only=True):
     for each turn the number of its first message and the number after its last. ``paid``: a service
     answers, not the emulator. ``noted`` are the repairs already shown. ``failed`` is the question
     that got an error in place of an answer: Enter on an empty line asks it again. ``held``: only
-    Enter on an empty line sends the prompts of the ``queue``, not the end of a turn. ``named`` is the
+    Enter on an empty line sends the prompts of the ``queue``, not the end of a turn.
+    ``taken_back`` are the attached files that came back with a question. ``named`` is the
     model whose answers the page shows at its end: another one is named before its answer.
     """
 
@@ -235,6 +236,7 @@ class ChatState(Struct, frozen=True, kw_only=True):
     held: bool = False
     failed: FailedQuestion | None = None
     attached: tuple[Text | Image | Blob, ...] = ()
+    taken_back: tuple[Text | Image | Blob, ...] = ()
     first: int = 0
     last: int = 0
     count: int = 0
