@@ -80,6 +80,11 @@ class ThreadWriter:
             self._messages = tuple(each.message for each in stored)
         return self._messages
 
+    @property
+    def thread_id(self) -> str | None:
+        """Return the id of its thread; None before it is written, or if a copy is to begin."""
+        return self._id
+
     def sibling(self) -> "ThreadWriter":
         """Return a writer of another conversation, in the same file."""
         self._family.count += 1

@@ -3,6 +3,7 @@
 from decimal import Decimal
 
 import pytest
+from msgspec.structs import replace
 from tests.tui.state.steps import ANSWER, KEPT, USAGE, do, ended, had, say, told
 
 from pondero.canon import Message, Origin, PartStart, Text, TextDelta, ThinkingDelta
@@ -121,6 +122,35 @@ def test_every_level_is_asked_the_same_after_the_same_messages(chat, dial):
     assert (compare.number, compare.first) == (0, 1)
     assert [column.given for column in state.comparing.columns] == [True, False, False]
     assert state.page == before.page
+
+
+@pytest.mark.parametrize(
+    ("level_texts", "asked_for"),
+    [
+        (("low", "high"), ["low"]),
+        (("gpt-5/high", "high"), ["gpt-5/high"]),
+        (("high", "8k"), ["8k"]),
+        (("high",), ["high"]),  # /retry
+    ],
+)
+def test_the_level_that_the_thread_has_an_answer_at_is_not_asked_again(
+    chat, dial, level_texts, asked_for
+):
+    there = say(had(chat, dial), dial, "/model claude-opus-5/high")[0]
+    action = actions.LastTurnLoaded("compare", level_texts, "", LAST, 100.0)
+    state, (compare,) = reduce(there, action, dial)
+    asks = [ask.label.removeprefix("claude-opus-5/") for ask in compare.asks]
+    assert asks == asked_for
+    assert [column.given for column in state.comparing.columns] == [True] + [False] * len(asks)
+
+
+def test_a_part_or_an_emulated_answer_is_no_reason_not_to_ask(chat, dial):
+    there = say(had(chat, dial), dial, "/model claude-opus-5/high")[0]
+    for how in ({"partial": True}, {"offline": True}):
+        answer = replace(LAST[1], **how)
+        recall = actions.LastTurnLoaded("compare", ("low", "high"), "", (LAST[0], answer), 100.0)
+        _, (compare,) = reduce(there, recall, dial)
+        assert [ask.label for ask in compare.asks] == ["low", "high"]
 
 
 def test_where_models_are_compared_every_column_names_its_model(chat, dial):

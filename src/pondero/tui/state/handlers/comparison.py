@@ -78,7 +78,7 @@ def _open_comparison(
 ) -> Transition:
     columns = list(given)
     asks: list[effects.AskModel] = []
-    for level_text in action.level_texts:
+    for level_text in _drop_answered(state, action, dial):
         name, level = _target(state, level_text, dial)
         label = level_text
         if not _names_model(level_text, dial) and _names_models(state, action, dial):
@@ -93,6 +93,34 @@ def _open_comparison(
     first = len(given)
     comparing = ComparisonState(asked.words, number, tuple(columns), at=first)
     return state.but(comparing=comparing), (effects.Compare(tuple(asks), number, first),)
+
+
+def _drop_answered(
+    state: ChatState, action: actions.LastTurnLoaded, dial: DialView
+) -> tuple[str, ...]:
+    """Return the columns to ask for: without the one that the thread's answer is, among others."""
+    level_texts, turn = action.level_texts, action.turn
+    if action.words or len(level_texts) < 2 or not turn or _is_unfit(turn[-1], paid=state.paid):
+        return level_texts
+    origin = turn[-1].message.origin
+    if origin is None or origin.level is None:
+        return level_texts
+    has = (f"{origin.provider}:{origin.model}", origin.level)
+    fresh = tuple(each for each in level_texts if _planned(state, each, dial) != has)
+    return fresh or level_texts
+
+
+def _is_unfit(answer: ThreadMessage, *, paid: bool) -> bool:
+    """Return whether an answer stands for no other: a part, or the emulator's before a service."""
+    return answer.message.role != "assistant" or answer.partial or (paid and answer.offline)
+
+
+def _planned(state: ChatState, level_text: str, dial: DialView) -> tuple[str, str | None] | None:
+    """Return the model and the level that a column would get; None for a token budget."""
+    name, level = _target(state, level_text, dial)
+    if level is None or level.lower() not in _LEVELS:
+        return None
+    return name, dial.plan(name, level).level
 
 
 def _names_models(state: ChatState, action: actions.LastTurnLoaded, dial: DialView) -> bool:
