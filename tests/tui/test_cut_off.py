@@ -54,7 +54,7 @@ def test_the_next_chat_offers_the_thread_with_what_came_and_what_was_typed(
         terminal.until("ended in the middle of", LONG, "/resume ")
         id = terminal.text.partition("/resume ")[2].split()[0]
         terminal.press(f"/resume {id}\r")
-        terminal.until("stopped here", "next: queued words", "half a sent")
+        terminal.until("stopped here", "waits: queued words", "half a sent")
         terminal.press("\x15/quit\r")
         assert terminal.ended() == 0
     with Threads.open(tmp_path / "data" / "threads.db") as threads:
@@ -79,7 +79,7 @@ def test_a_command_that_waited_runs_in_the_next_chat(environment):
         terminal.until("ended in the middle of", LONG, "/resume ")
         id = terminal.text.partition("/resume ")[2].split()[0]
         terminal.press(f"/resume {id}\r")
-        terminal.until("next: /model gpt-5.1/low")
+        terminal.until("waits: /model gpt-5.1/low")
         terminal.press("\r")
         terminal.until("▌ /model is a command", "✓ Switched to OpenAI gpt-5.1")
         terminal.press("\x15/quit\r")

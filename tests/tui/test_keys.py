@@ -5,6 +5,7 @@ from functools import partial
 
 import pytest
 from tests.tui.stage import stage
+from textual.widgets import OptionList
 
 from pondero.emulator import Emulator, ScriptedTurn
 from pondero.store import load_settings
@@ -57,7 +58,7 @@ async def test_after_a_stop_what_waits_is_held_until_enter():
         await chat.pilot.press("enter")
         await chat.press("ctrl+c")
         assert not chat.app.state.busy
-        assert "next: say b" in chat.text
+        assert "waits: say b" in chat.text
         assert "1 waiting: Enter on an empty line sends the next" in chat.text
         chat.gate.open()
         await chat.press("enter")
@@ -394,6 +395,19 @@ async def test_the_frame_says_what_a_switch_does_to_the_cache_before_enter(model
         assert chat.app.state.plan.level == "high"
         chat.app.prompt.put("")
         assert "Enter sends" in str(chat.app.prompt.border_subtitle)
+
+
+async def test_the_picker_shows_the_present_level_in_a_small_window():
+    async with stage("claude-opus-5/max", size=(40, 12)) as chat:
+        await chat.press("ctrl+t")
+        choices = chat.app.screen.query_one(OptionList)
+        assert choices.highlighted == choices.option_count - 1
+        top = int(choices.scroll_offset.y)
+        assert top <= choices.highlighted < top + choices.size.height
+        await chat.pilot.resize_terminal(40, 10)
+        await chat.quiet()
+        top = int(choices.scroll_offset.y)
+        assert top <= choices.highlighted < top + choices.size.height
 
 
 @pytest.mark.parametrize("size", [(40, 12), (80, 40)])

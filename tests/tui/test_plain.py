@@ -227,6 +227,11 @@ def test_ctrl_c_keeps_a_line_that_was_begun_and_begins_another(environment, by_k
         chat.press("\x03")
         assert chat.ended() == 0
         assert chat.text.count("Ctrl+C again") == 1
+    with running(*PLAIN, environment=environment) as chat:  # that chat ended after a whole answer
+        chat.until("Words that you typed were not sent in: What is 17 * 23?", "/resume ", "\n>")
+        assert "in the middle of" not in chat.text
+        chat.press("\x04")
+        chat.ended()
     with Threads.open(f"{environment['PONDERO_DATA_DIR']}/threads.db") as threads:
         assert [each.text for each in threads.messages("last")] == [
             "What is 17 * 23?",

@@ -104,6 +104,9 @@ def _from_command_line(line: str, known: Mapping[str, ToolServer]) -> ToolServer
     except ValueError as error:
         message = f"invalid command line {line!r}: {error}"
         raise BadParameter(message) from None
+    if which(command) is None and args:
+        message = f"cannot start the MCP server {line!r}: {command!r} is not installed"
+        raise BadParameter(message)
     if which(command) is None:
         names = f" ({' '.join(known)})" if known else ""
         message = (

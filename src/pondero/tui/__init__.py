@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ._screen.widgets.views import theme_of
     from .session import Session, approve
     from .state import Action, ChatState, DialView, actions, initial_state
-    from .thread_writer import ThreadWriter
+    from .thread_writer import LeftThread, ThreadWriter
 
 _FILES = {
     "_screen.app": "run_chat",
@@ -23,13 +23,14 @@ _FILES = {
     "_screen.widgets.views": "theme_of",
     "session": "Session approve",
     "state": "Action ChatState DialView actions initial_state",
-    "thread_writer": "ThreadWriter",
+    "thread_writer": "LeftThread ThreadWriter",
 }
 
 __all__ = [
     "Action",
     "ChatState",
     "DialView",
+    "LeftThread",
     "Session",
     "ThreadWriter",
     "actions",

@@ -282,6 +282,7 @@ class Session:
         if effect.chosen is None:
             return actions.ComparisonClosed(lines=lines)
         chosen = candidates[effect.chosen]
+        before = self.writer.thread_id
         self.writer.rewind(effect.number)
         saved = self.writer.add(
             chosen.stored,
@@ -291,6 +292,8 @@ class Session:
             journal=chosen.journal,
         )
         past = self.writer.page(effect.number, effect.number + len(chosen.stored))
+        if before and saved.thread is not None and saved.thread.id != before:
+            lines = (f"this chat continues in a copy; {before} keeps its answer", *lines)
         return actions.ComparisonClosed(past, saved.thread, saved.unsaved, lines)
 
     def leave_comparison(self, number: int, candidates: Iterable[Candidate]) -> None:

@@ -42,6 +42,14 @@ class SavedTurn(Struct, frozen=True):
     grown: bool = False
 
 
+class LeftThread(Struct, frozen=True):
+    """A thread that a program left; ``cut``: in the middle of an answer, else with words alone."""
+
+    id: str
+    title: str
+    cut: bool
+
+
 class ThreadWriter:
     """One conversation; without ``threads`` nothing is written, and ``why_unsaved`` may say why."""
 
@@ -79,6 +87,11 @@ class ThreadWriter:
             stored = self._on_disk().load_messages(self._id or "", before=self._written)
             self._messages = tuple(each.message for each in stored)
         return self._messages
+
+    @property
+    def thread_id(self) -> str | None:
+        """Return the id of its thread; None before it is written, or if a copy is to begin."""
+        return self._id
 
     def sibling(self) -> "ThreadWriter":
         """Return a writer of another conversation, in the same file."""
@@ -128,13 +141,15 @@ class ThreadWriter:
         """Write what is not in the file of this chat to another one, in case of a kill."""
         self._family.write_rescue()
 
-    def recover(self) -> tuple[SavedThread, ...]:
+    def recover(self) -> tuple[LeftThread, ...]:
         """Save the turns that killed programs left; return the threads to be continued."""
         if self._threads is None:
             return ()
         with suppress(StoreError):
-            found = (*self._threads.recover_turns(), *self._threads.list_drafts())
-            return tuple(dict.fromkeys(map(thread_rows.make_saved, found)))
+            cut = (*self._threads.recover_turns(), *self._threads.list_drafts(cut=True))
+            ids = {each.id for each in cut}
+            found = {each.id: each for each in (*cut, *self._threads.list_drafts())}
+            return tuple(LeftThread(id, each.title, id in ids) for id, each in found.items())
         return ()
 
     # -- a turn -----------------------------------------------------------------------------------

@@ -159,6 +159,13 @@ def test_a_server_that_is_none_says_so(call, service):
     )
 
 
+def test_a_server_whose_program_is_missing_says_which(call, service):
+    line = "no-such-runner mcp-server-time"
+    code, out, err = call("ask", "--no-save", "claude-opus-5", "--mcp", line, "Go!")
+    assert (code, out) == (2, "")
+    assert f"cannot start the MCP server {line!r}: 'no-such-runner' is not installed" in err
+
+
 # -- a user who is asked ---------------------------------------------------------------------------
 
 

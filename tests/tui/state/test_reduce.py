@@ -17,6 +17,7 @@ from pondero.errors import (
 )
 from pondero.tui.state import (
     AnswerCell,
+    DraftQuestion,
     NoticeCell,
     SavedThread,
     ThinkingCell,
@@ -27,6 +28,7 @@ from pondero.tui.state import (
     actions,
     effects,
     initial_state,
+    queued_lines,
     reduce,
 )
 from pondero.tui.state.handlers.history import MOST, PAGE
@@ -76,6 +78,52 @@ def test_what_waits_is_held_after_a_stop_or_an_error(chat, dial, how):
         state, asked = say(state, dial, "")
     assert [each.words for each in asked] == ["b"]
     assert state.queue == ()
+
+
+def test_a_prompt_sent_after_a_stop_leaves_what_waits_waiting(chat, dial):
+    state, _ = say(chat, dial, "a")
+    state, _ = say(state, dial, "b")
+    state, _ = reduce(state, ended(stopped=True), dial)
+    assert queued_lines(state)[0].startswith("waits: b")
+    state, asked = say(state, dial, "c")
+    assert [each.words for each in asked] == ["c"]
+    state, _ = say(state, dial, "d")
+    state, asked = reduce(state, ended(), dial)
+    assert (asked, state.busy, [each.words for each in state.queue]) == ((), False, ["b", "d"])
+    assert state.hint == "2 waiting: Enter on an empty line sends the next"
+    state, asked = say(state, dial, "")
+    assert [each.words for each in asked] == ["b"]
+    state, asked = reduce(state, ended(), dial)
+    assert [each.words for each in asked] == ["d"]
+
+
+def test_prompts_of_a_chat_that_was_killed_wait_also_behind_another_prompt(chat, dial):
+    restored = actions.RestoredDrafts((DraftQuestion("b"),), "half typed")
+    state = do(chat, dial, restored)
+    state, asked = say(state, dial, "half typed words")
+    state, asked = reduce(state, ended(), dial)
+    assert (asked, [each.words for each in state.queue]) == ((), ["b"])
+
+
+def test_a_failed_question_that_is_sent_again_is_followed_by_what_waits(chat, dial):
+    state, _ = say(chat, dial, "a")
+    state, _ = say(state, dial, "b")
+    state, _ = reduce(state, ended(error=Timeout("x"), stored=()), dial)
+    state, _ = say(state, dial, "a")
+    state, asked = reduce(state, ended(), dial)
+    assert [each.words for each in asked] == ["b"]
+
+
+def test_after_what_waits_is_taken_back_prompts_are_sent_by_themselves_again(chat, dial):
+    state, _ = say(chat, dial, "a")
+    state, _ = say(state, dial, "b")
+    state, _ = reduce(state, ended(stopped=True), dial)
+    state, _ = reduce(state, actions.Unqueued(), dial)
+    state, _ = say(state, dial, "c")
+    state, _ = say(state, dial, "d")
+    assert queued_lines(state)[0].startswith("next: d")
+    state, asked = reduce(state, ended(), dial)
+    assert [each.words for each in asked] == ["d"]
 
 
 def test_a_turn_that_ended_stands_on_the_page(chat, dial):
@@ -141,6 +189,21 @@ def test_a_stop_before_any_answer_gives_the_words_back(chat, dial):
     assert state.count == 0
     assert told(state) == "stopped before an answer; your words are back"
     assert not any(cell.live for cell in state.page if isinstance(cell, ThinkingCell))
+
+
+def test_a_question_taken_back_and_given_up_takes_its_files_with_it(chat, dial):
+    file, other = Text("two words.md:\nplum"), Text("own.md:\npear")
+    taken = actions.QuestionEdited(None, 0, DraftQuestion("What is it?", (file,)))
+    state = do(chat, dial, actions.FilesAttached((other,)), taken)
+    assert state.attached == (file, other)
+    given_up = do(state, dial, actions.TurnInterrupted(hard=True))
+    assert given_up.attached == (other,)
+    assert "no longer attached: [two words.md]" in given_up.hint
+    assert "still attached: [own.md]" in given_up.hint
+    _, (asked,) = say(do(given_up, dial, actions.KeyTyped()), dial, "Rome?")
+    assert asked.parts == (other,)
+    _, (edited,) = say(state, dial, "What was it?")
+    assert edited.parts == (file, other)
 
 
 def test_what_was_attached_meanwhile_stays_when_a_turn_gives_its_files_back(chat, dial):

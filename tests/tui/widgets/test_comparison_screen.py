@@ -86,6 +86,7 @@ async def test_retry_stands_beside_the_answer_and_both_are_kept(threads):
         await chat.press("enter")
         second = chat.app.state.thread.id
         assert (threads.get(second).parent, second != first) == (first, True)
+        assert f"this chat continues in a copy; {first} keeps its answer" in told(chat)
         levels = [threads.load_messages(id)[-1].plan["level"] for id in (first, second)]
         assert levels == ["medium", "high"]
         assert shown(chat)[-2:] == [QUESTION, "17 * 23 = 391"]

@@ -18,7 +18,7 @@ from . import completion
 
 if TYPE_CHECKING:
     from ...exchange import AsyncTransport
-    from ...tui import Action, ChatState, DialView, ThreadWriter
+    from ...tui import Action, ChatState, DialView, LeftThread, ThreadWriter
 
 _PACE = 0.02
 """Seconds between the pieces of an offline answer, so that it is seen arriving."""
@@ -213,15 +213,19 @@ def _open_writer(*, save: bool) -> "tuple[ThreadWriter, tuple[Action, ...]]":
         return writer, (said,)
     notice = (_report(f"⚠ {threads.notice}", warning=True),) if threads.notice else ()
     writer = ThreadWriter(threads)
-    recovered = [
-        _report(
-            f"⚠ Your last chat ended in the middle of: {thread.title or '(untitled)'}",
-            f"  → /resume {thread.id} continues it, with all that came and was typed",
-            warning=True,
-        )
-        for thread in writer.recover()[:_OFFERED]
-    ]
+    recovered = [_describe_left(thread) for thread in writer.recover()[:_OFFERED]]
     return writer, (*notice, *recovered)
+
+
+def _describe_left(thread: "LeftThread") -> "Action":
+    title = thread.title or "(untitled)"
+    if thread.cut:
+        said = f"⚠ Your last chat ended in the middle of: {title}"
+        then = f"  → /resume {thread.id} continues it, with all that came and was typed"
+    else:
+        said = f"⚠ Words that you typed were not sent in: {title}"
+        then = f"  → /resume {thread.id} continues it, with these words"
+    return _report(said, then, warning=True)
 
 
 def _resume_actions(writer: "ThreadWriter", id: str, model: str | None) -> "tuple[Action, ...]":

@@ -337,11 +337,14 @@ class Threads:
         """Keep what waits for a thread; None is one that has not begun."""
         self._turns.save_drafts(thread or "", SecretRedactor(self._secrets).value(drafts))
 
-    def list_drafts(self) -> tuple[Thread, ...]:
-        """Return the threads for which something waits that no living program will send."""
+    def list_drafts(self, *, cut: bool = False) -> tuple[Thread, ...]:
+        """Return the threads for which something waits that no living program will send.
+
+        ``cut``: only those whose last answer the end of a program cut off.
+        """
         return tuple(
             decode_thread(row)
-            for id in self._turns.list_drafts()
+            for id in self._turns.list_drafts(cut=cut)
             for row in self._database.rows(f"SELECT {THREAD} FROM threads WHERE id = ?", (id,))
         )
 

@@ -165,13 +165,18 @@ class TurnLog:
                 (self._own(), thread, encode_text(Drafts(cut=True))),
             )
 
-    def list_drafts(self) -> list[str]:
-        """Return the threads for which something waits that no living process will send."""
+    def list_drafts(self, *, cut: bool = False) -> list[str]:
+        """Return the threads for which something waits that no living process will send.
+
+        ``cut``: only those whose last answer the end of a process cut off.
+        """
         rows = self._database.rows(
-            "SELECT thread, owner FROM drafts WHERE substr(thread, 1, 1) NOT IN ('', '+') "
+            "SELECT thread, owner, body FROM drafts WHERE substr(thread, 1, 1) NOT IN ('', '+') "
             "ORDER BY rowid DESC"
         )
-        return list(dict.fromkeys(thread for thread, owner in rows if self._is_gone(owner)))
+        left = [(thread, body) for thread, owner, body in rows if self._is_gone(owner)]
+        wanted = [thread for thread, body in left if not cut or load_json(body, Drafts).cut]
+        return list(dict.fromkeys(wanted))
 
     def take_drafts(self, thread: str, place: str | None = None) -> Drafts:
         """Return what waits for a thread, unless a program that lives will send it.

@@ -124,7 +124,9 @@ class Tabs:
         state = tab.state.clear().but(
             turn=None,
             queue=(),
+            held=False,
             attached=(),
+            taken_back=(),
             hint=_describe_parked(tab.state),
             choosing=None,
             comparing=None,

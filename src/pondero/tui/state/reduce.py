@@ -5,6 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ...canon import Blob, Image, Text
 from . import actions, effects
 from .actions import Action
 from .catalog_view import DialView
@@ -13,7 +14,13 @@ from .commands import is_command, run, run_queued
 from .effects import Transition
 from .handlers import comparison, last_turn, search, tools
 from .handlers.comparison import toggle_thinking
-from .handlers.history import PAGE, on_opened, on_page_loaded, on_scrolled
+from .handlers.history import (
+    PAGE,
+    describe_attachment,
+    on_opened,
+    on_page_loaded,
+    on_scrolled,
+)
 from .handlers.last_turn import take_back
 from .handlers.model_switch import describe_level, offer, switch_model, thinking
 from .handlers.search import on_found, visit
@@ -50,7 +57,7 @@ def _on_submitted(state: ChatState, action: actions.Submitted, dial: DialView) -
     if is_command(text):
         return run(state, text, dial)
     asked = DraftQuestion(text.removeprefix("/") if text.startswith("//") else text, state.attached)
-    state = state.but(attached=())
+    state = state.but(attached=(), taken_back=())
     if "@" in text:
         return state, (effects.ReadMentions(asked),)
     return _on_mentions_read(state, actions.MentionsRead(asked, action.at), dial)
@@ -63,6 +70,8 @@ def _on_mentions_read(state: ChatState, action: actions.MentionsRead, dial: Dial
         return back.tell(f"✗ {action.error}", tone="error"), (effects.RestoreInput(asked.words),)
     if state.busy:
         return state.but(queue=(*state.queue, asked)), ()
+    if state.failed is not None and state.failed.asked.words == asked.words:
+        state = state.but(held=False)  # sent again, so what waited behind it can follow
     return _ask(state, asked, action.at, dial)
 
 
@@ -73,6 +82,7 @@ def _on_attached(state: ChatState, action: actions.FilesAttached, _dial: DialVie
 def _ask_next(state: ChatState, at: float, dial: DialView) -> Transition:
     if state.busy:
         return state, ()
+    state = state.but(held=False)
     if (failed := state.failed) is not None:
         return _ask_again(state, failed, at, dial)
     return _send_queued(state, at, dial)
@@ -89,16 +99,17 @@ def _send_queued(state: ChatState, at: float, dial: DialView) -> Transition:
         state, asked, goes_on = run_queued(state, first.words, dial)
         found = (*found, *asked)
         if not goes_on:
-            return _tell_held(state), found
+            return _hold(state), found
     return state, found
 
 
-def _tell_held(state: ChatState) -> ChatState:
-    """Say how the prompts that wait are sent."""
+def _hold(state: ChatState) -> ChatState:
+    """Let the prompts that wait be sent only by the user, and say how."""
     if not state.queue:
-        return state
+        return state.but(held=False)
     does = "sends the next" if state.failed is None else "asks again"
-    return state.but(hint=f"{len(state.queue)} waiting: Enter on an empty line {does}")
+    hint = f"{len(state.queue)} waiting: Enter on an empty line {does}"
+    return state.but(held=True, hint=hint)
 
 
 def _ask_again(state: ChatState, failed: FailedQuestion, at: float, dial: DialView) -> Transition:
@@ -113,7 +124,12 @@ def _on_unqueued(state: ChatState, _action: actions.Unqueued, _dial: DialView) -
     if not state.queue:
         return state, ()
     *queue, last = state.queue
-    after = state.but(queue=tuple(queue), attached=(*last.parts, *state.attached), hint="")
+    after = state.but(
+        queue=tuple(queue),
+        held=state.held and bool(queue),
+        attached=(*last.parts, *state.attached),
+        hint="",
+    )
     return after, (effects.RestoreInput(last.words, selected=False),)
 
 
@@ -121,7 +137,7 @@ def _on_words_returned(
     state: ChatState, action: actions.WordsReturned, _dial: DialView
 ) -> Transition:
     asked = DraftQuestion(action.words, state.attached)
-    return state.but(queue=(asked, *state.queue), attached=()), ()
+    return state.but(queue=(asked, *state.queue), held=True, attached=()), ()
 
 
 def _on_drafts_restored(
@@ -131,6 +147,7 @@ def _on_drafts_restored(
         queue=(*action.queue, *state.queue), attached=(*action.attached, *state.attached)
     )
     if action.queue:
+        after = after.but(held=True)
         count = len(action.queue)
         what = "prompts were" if count > 1 else "prompt was"
         after = after.tell(f"{count} {what} not sent; Enter on an empty line sends the next")
@@ -153,7 +170,22 @@ def _on_interrupted(
         return state.but(hint="", leaving=False), ()
     if state.leaving:
         return state, (effects.Quit(),)
-    return state.but(leaving=True, hint="Ctrl+C again, or Ctrl+D, leaves"), ()
+    return _give_up(state).but(leaving=True), ()
+
+
+def _give_up(state: ChatState) -> ChatState:
+    """Drop the files of a question that was taken back, and say what is still attached."""
+    hint, files = "Ctrl+C again, or Ctrl+D, leaves", state.taken_back
+    if files and state.attached[: len(files)] == files:
+        state = state.but(attached=state.attached[len(files) :])
+        hint += f" · no longer attached: {_name_files(files)}"
+    if state.attached:
+        hint += f" · still attached: {_name_files(state.attached)}"
+    return state.but(taken_back=(), hint=hint)
+
+
+def _name_files(files: tuple[Text | Image | Blob, ...]) -> str:
+    return " ".join(map(describe_attachment, files))
 
 
 def _on_typed(state: ChatState, _action: actions.KeyTyped, _dial: DialView) -> Transition:
@@ -248,8 +280,8 @@ def _on_turn_ended(state: ChatState, action: actions.TurnEnded, dial: DialView) 
     after, asked = on_ended(state, action, dial)
     if not after.queue or after.busy:
         return after, asked
-    if action.stopped or action.error is not None:
-        return _tell_held(after), asked
+    if after.held or action.stopped or action.error is not None:
+        return _hold(after), asked
     sent, more = _ask_next(after, action.at, dial)
     return sent, (*asked, *more)
 

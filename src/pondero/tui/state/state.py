@@ -168,7 +168,10 @@ class TurnInProgress(Struct, frozen=True):
 
 
 class Column(Struct, frozen=True, kw_only=True):
-    """One answer as a chat. ``given``: the thread has it; ``stored``: the thread can take it."""
+    """One answer as a chat. ``given``: the thread has it; ``stored``: the thread can take it.
+
+    ``cut`` says in a word why a part of the answer is missing; empty if it is whole.
+    """
 
     name: str
     chat: "ChatState"
@@ -176,6 +179,7 @@ class Column(Struct, frozen=True, kw_only=True):
     live: bool = False
     given: bool = False
     stored: bool = False
+    cut: str = ""
 
 
 class ComparisonState(Struct, frozen=True):
@@ -211,7 +215,9 @@ class ChatState(Struct, frozen=True, kw_only=True):
     ``level_text`` is the level the user asked for; ``plan`` is what the model gets. ``turns`` has
     for each turn the number of its first message and the number after its last. ``paid``: a service
     answers, not the emulator. ``noted`` are the repairs already shown. ``failed`` is the question
-    that got an error in place of an answer: Enter on an empty line asks it again. ``named`` is the
+    that got an error in place of an answer: Enter on an empty line asks it again. ``held``: only
+    Enter on an empty line sends the prompts of the ``queue``, not the end of a turn.
+    ``taken_back`` are the attached files that came back with a question. ``named`` is the
     model whose answers the page shows at its end: another one is named before its answer.
     """
 
@@ -227,8 +233,10 @@ class ChatState(Struct, frozen=True, kw_only=True):
     live: tuple[Cell, ...] = ()
     turn: TurnInProgress | None = None
     queue: tuple[DraftQuestion, ...] = ()
+    held: bool = False
     failed: FailedQuestion | None = None
     attached: tuple[Text | Image | Blob, ...] = ()
+    taken_back: tuple[Text | Image | Blob, ...] = ()
     first: int = 0
     last: int = 0
     count: int = 0

@@ -136,8 +136,9 @@ def queued_lines(state: ChatState) -> tuple[str, ...]:
         attached.append(f"      and {more} more")
     if not state.queue:
         return tuple(attached)
+    when = "waits" if state.held else "next"
     lines = [
-        f"next: {_cut(' '.join(question_text(asked).split()), 200)}"
+        f"{when}: {_cut(' '.join(question_text(asked).split()), 200)}"
         for asked in state.queue[:_WAITING]
     ]
     if (more := len(state.queue) - _WAITING) > 0:

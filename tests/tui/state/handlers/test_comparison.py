@@ -3,9 +3,11 @@
 from decimal import Decimal
 
 import pytest
-from tests.tui.state.steps import KEPT, USAGE, do, ended, had, say, told
+from msgspec.structs import replace
+from tests.tui.state.steps import ANSWER, KEPT, USAGE, do, ended, had, say, told
 
-from pondero.canon import Message, Origin, Text
+from pondero.canon import Message, Origin, PartStart, Text, TextDelta, ThinkingDelta
+from pondero.errors import Timeout
 from pondero.tui.state import ThreadMessage, actions, column_figures, completions, effects, reduce
 
 ORIGIN = Origin("anthropic", "claude-opus-5", "high")
@@ -122,6 +124,35 @@ def test_every_level_is_asked_the_same_after_the_same_messages(chat, dial):
     assert state.page == before.page
 
 
+@pytest.mark.parametrize(
+    ("level_texts", "asked_for"),
+    [
+        (("low", "high"), ["low"]),
+        (("gpt-5/high", "high"), ["gpt-5/high"]),
+        (("high", "8k"), ["8k"]),
+        (("high",), ["high"]),  # /retry
+    ],
+)
+def test_the_level_that_the_thread_has_an_answer_at_is_not_asked_again(
+    chat, dial, level_texts, asked_for
+):
+    there = say(had(chat, dial), dial, "/model claude-opus-5/high")[0]
+    action = actions.LastTurnLoaded("compare", level_texts, "", LAST, 100.0)
+    state, (compare,) = reduce(there, action, dial)
+    asks = [ask.label.removeprefix("claude-opus-5/") for ask in compare.asks]
+    assert asks == asked_for
+    assert [column.given for column in state.comparing.columns] == [True] + [False] * len(asks)
+
+
+def test_a_part_or_an_emulated_answer_is_no_reason_not_to_ask(chat, dial):
+    there = say(had(chat, dial), dial, "/model claude-opus-5/high")[0]
+    for how in ({"partial": True}, {"offline": True}):
+        answer = replace(LAST[1], **how)
+        recall = actions.LastTurnLoaded("compare", ("low", "high"), "", (LAST[0], answer), 100.0)
+        _, (compare,) = reduce(there, recall, dial)
+        assert [ask.label for ask in compare.asks] == ["low", "high"]
+
+
 def test_where_models_are_compared_every_column_names_its_model(chat, dial):
     before = had(chat, dial)
     action = actions.LastTurnLoaded("compare", ("low", "gpt-5/high"), "", LAST, 100.0)
@@ -151,6 +182,33 @@ def test_a_column_says_what_its_answer_took(chat, dial):
     assert column_figures(state.comparing.columns[1]) == ("thinking 40 · answer 5", "$0.2500 · 7 s")
     assert column_figures(state.comparing.columns[0], paid=False)[1].startswith("offline")
     assert not state.comparing.live
+
+
+@pytest.mark.parametrize(
+    ("how", "word"), [({"stopped": True}, "stopped"), ({"error": Timeout("x")}, "broken off")]
+)
+def test_a_column_that_was_cut_says_so_and_about_how_much_came(chat, dial, how, word):
+    before = had(chat, dial)
+    state, _ = recalled(before, dial, say(before, dial, "/retry high")[1])
+    came = (*ANSWER[:3], ThinkingDelta(0, "x" * 400), PartStart(1, "text"), TextDelta(1, "y" * 40))
+    state = do(state, dial, actions.ColumnsArrived(((1, came),), 103.0))
+    state = do(state, dial, actions.ColumnEnded(1, ended(exchanges=(), **how)))
+    figures = column_figures(state.comparing.columns[1])
+    assert figures == ("thinking ~101 · answer ~10", f"{word} · cost unknown · 7 s")
+
+
+def test_a_column_of_which_nothing_came_says_that(chat, dial):
+    before = had(chat, dial)
+    state, _ = recalled(before, dial, say(before, dial, "/retry high")[1])
+    state = do(state, dial, actions.ColumnEnded(1, ended(exchanges=(), stored=(), stopped=True)))
+    assert column_figures(state.comparing.columns[1]) == ("nothing came", "")
+
+
+def test_the_part_of_an_answer_that_the_thread_has_says_that_it_is_one(chat, dial):
+    part = ThreadMessage(1, Message("assistant", (Text("3" * 40),), origin=ORIGIN), partial=True)
+    recall = actions.LastTurnLoaded("compare", ("low",), "", (LAST[0], part), 100.0)
+    (column, _) = reduce(had(chat, dial), recall, dial)[0].comparing.columns
+    assert column_figures(column) == ("thinking ~0 · answer ~10", "stopped · cost unknown")
 
 
 def test_the_main_turn_knows_nothing_of_columns(chat, dial):

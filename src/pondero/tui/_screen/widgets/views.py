@@ -324,9 +324,11 @@ class Picker(ModalScreen[str | None]):
         self.query_one(OptionList).highlighted = self._choosing.at
 
     def on_resize(self) -> None:
-        """Leave room for the title and the keys."""
+        """Leave room for the title and the keys, and show the choice in what is left."""
         room = self.size.height * 8 // 10 - _AROUND
-        self.query_one(OptionList).styles.max_height = max(2, min(_MOST_ROWS, room))
+        choices = self.query_one(OptionList)
+        choices.styles.max_height = max(2, min(_MOST_ROWS, room))
+        self.call_after_refresh(choices.scroll_to_highlight)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Return what was picked."""

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from ....thinking import LEVELS
 from .. import actions, effects
 from ..catalog_view import DialView
-from ..cells import format_seconds
+from ..cells import AnswerCell, ThinkingCell, estimate_tokens, format_seconds
 from ..effects import Transition
 from ..state import (
     ChatState,
@@ -78,7 +78,7 @@ def _open_comparison(
 ) -> Transition:
     columns = list(given)
     asks: list[effects.AskModel] = []
-    for level_text in action.level_texts:
+    for level_text in _drop_answered(state, action, dial):
         name, level = _target(state, level_text, dial)
         label = level_text
         if not _names_model(level_text, dial) and _names_models(state, action, dial):
@@ -93,6 +93,34 @@ def _open_comparison(
     first = len(given)
     comparing = ComparisonState(asked.words, number, tuple(columns), at=first)
     return state.but(comparing=comparing), (effects.Compare(tuple(asks), number, first),)
+
+
+def _drop_answered(
+    state: ChatState, action: actions.LastTurnLoaded, dial: DialView
+) -> tuple[str, ...]:
+    """Return the columns to ask for: without the one that the thread's answer is, among others."""
+    level_texts, turn = action.level_texts, action.turn
+    if action.words or len(level_texts) < 2 or not turn or _is_unfit(turn[-1], paid=state.paid):
+        return level_texts
+    origin = turn[-1].message.origin
+    if origin is None or origin.level is None:
+        return level_texts
+    has = (f"{origin.provider}:{origin.model}", origin.level)
+    fresh = tuple(each for each in level_texts if _planned(state, each, dial) != has)
+    return fresh or level_texts
+
+
+def _is_unfit(answer: ThreadMessage, *, paid: bool) -> bool:
+    """Return whether an answer stands for no other: a part, or the emulator's before a service."""
+    return answer.message.role != "assistant" or answer.partial or (paid and answer.offline)
+
+
+def _planned(state: ChatState, level_text: str, dial: DialView) -> tuple[str, str | None] | None:
+    """Return the model and the level that a column would get; None for a token budget."""
+    name, level = _target(state, level_text, dial)
+    if level is None or level.lower() not in _LEVELS:
+        return None
+    return name, dial.plan(name, level).level
 
 
 def _names_models(state: ChatState, action: actions.LastTurnLoaded, dial: DialView) -> bool:
@@ -113,6 +141,7 @@ def _blank(state: ChatState, number: int, column: int) -> ChatState:
         last=number,
         count=number,
         queue=(),
+        held=False,
         hint="",
         next_key=(column + 1) * _KEYS_A_COLUMN,
     )
@@ -139,7 +168,8 @@ def _make_existing_column(
     seconds = [each.seconds for each in answers if each.seconds is not None]
     chat = blank.but(page=cells_of(answers, dial, keys=keys), tally=tally, next_key=next(keys))
     took = sum(seconds) if seconds else None
-    return (Column(name=name, chat=chat, seconds=took, given=True),)
+    cut = "stopped" if answers[-1].partial else ""
+    return (Column(name=name, chat=chat, seconds=took, given=True, cut=cut),)
 
 
 def _parse_levels(state: ChatState, argument: str, dial: DialView) -> tuple[tuple[str, ...], str]:
@@ -229,7 +259,9 @@ def on_column_ended(state: ChatState, action: actions.ColumnEnded, dial: DialVie
     chat, _ = on_ended(column.chat, action.ended, dial)
     ended = action.ended
     seconds = None if turn is None else ended.at - turn.began - ended.waited
-    over = replace(column, chat=chat, live=False, seconds=seconds, stored=bool(action.ended.stored))
+    stored = bool(ended.stored)
+    cut = "" if not stored else "stopped" if ended.stopped else "broken off" if ended.error else ""
+    over = replace(column, chat=chat, live=False, seconds=seconds, stored=stored, cut=cut)
     after = _replace_column(state, action.column, over)
     return after, _keep_question(after.comparing)
 
@@ -297,16 +329,28 @@ def on_closed(state: ChatState, action: actions.ComparisonClosed, dial: DialView
 def column_figures(column: Column, *, paid: bool = True) -> tuple[str, str]:
     """Return the usage of an answer in two lines: thinking and answer, cost and time."""
     tally = column.chat.tally
-    if not tally.used:
+    if not (tally.used or column.cut):
         return ("answering…" if column.live else "nothing came", "")
-    thinking = "unknown" if tally.thinking is None else f"{tally.thinking:,}"
-    output = "unknown" if tally.output is None else f"{tally.output:,}"
-    cost = describe_cost(tally.cost, paid=paid)
+    thinking, output = _count_tokens(column)
+    # An exchange that was cut has no count, so the sum lacks it.
+    known = None if column.cut and not column.given else tally.cost
+    cost = describe_cost(known, paid=paid)
     took = format_seconds(column.seconds) or ("0 s" if column.seconds is not None else "")
     return (
         f"thinking {thinking} · answer {output}",
-        " · ".join(word for word in (cost, took) if word),
+        " · ".join(word for word in (column.cut, cost, took) if word),
     )
+
+
+def _count_tokens(column: Column) -> tuple[str, str]:
+    """Return the tokens of thinking and answer; about how many if only a part came, uncounted."""
+    tally, page = column.chat.tally, column.chat.page
+    if column.cut and tally.thinking is None and tally.output is None:
+        thoughts = sum(estimate_tokens(c.text) for c in page if isinstance(c, ThinkingCell))
+        answers = sum(estimate_tokens(c.text) for c in page if isinstance(c, AnswerCell))
+        return f"~{thoughts:,}", f"~{answers:,}"
+    thinking = "unknown" if tally.thinking is None else f"{tally.thinking:,}"
+    return thinking, "unknown" if tally.output is None else f"{tally.output:,}"
 
 
 def _replace_column(state: ChatState, at: int, column: Column) -> ChatState:

@@ -56,6 +56,7 @@ def take_back(
     """Take a turn back; its words go to the input line, and what was attached stays attached."""
     after = state.rewind(number).but(
         attached=(*asked.parts, *state.attached),
+        taken_back=asked.parts,
         hint=f"{hint}; /resume restores it",
     )
     return after, (effects.Rewind(number), effects.RestoreInput(asked.words, selected))
