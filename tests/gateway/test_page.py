@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from pondero.dialects.anthropic.service.types import HOSTED_TOOLS
+from pondero.exchange import Timeouts
 from pondero.gateway.answers.response_writer import READ_ON
 from pondero.gateway.config import secrets
 from pondero.gateway.config.model import AlertsConfig, GatewayRoute, ServerConfig
@@ -29,6 +30,8 @@ SAID = [
     f"reads on for up to {READ_ON:g} seconds",
     f"waits up to {WORDS[round(HOME_PATIENCE)]} seconds for it",
     f"waits up to {WORDS[round(LAST_PATIENCE)]} seconds for the first that has",
+    f"has failed after {Timeouts().first_byte:.0f} seconds; after",
+    f"after {Timeouts().whole().first_byte:.0f} seconds if the client wants a whole answer",
     f"in memory, up to {MOST:,} in each worker",
     f"up to {webhook.KEPT:,} alerts wait",
     f"or ended less than {WAIT * 1_000:g} ms before",

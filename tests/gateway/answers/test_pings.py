@@ -68,6 +68,7 @@ def test_signs_of_life_come_before_the_first_event_and_behind_it(url, emulator, 
     address = f"{url}/v1beta/models/{back}:streamGenerateContent?alt=sse"
     with urlopen(Request(address, json.dumps(body).encode(), {"x-goog-api-key": "k"})) as answer:
         said = answer.read()
+        assert answer.headers["x-pondero-id"]  # the record has what is not known yet
     ping = get_dialect("gemini").service().ping
     first = said.index(b"data:")
     assert said[:first] == ping * (first // len(ping))

@@ -314,7 +314,8 @@ class _Delivery:
             holds=asks_again(routed) and count_answers(routed, self.attempt.entry) == 1,
             shows_thinking=converter.shows_thinking,
         )
-        writer.streams(converter.ping_headers, self._ping)
+        # After a ping the head is gone: the record of this id tells who answered, and what moved.
+        writer.streams({**converter.ping_headers, "x-pondero-id": routed.call.id}, self._ping)
         writer.is_ending = self._is_ending
         wrote = answers = False
         try:

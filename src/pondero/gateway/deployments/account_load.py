@@ -67,7 +67,7 @@ class AccountLoad:
     def begin(self, tokens: int) -> int:
         """Count a request that is sent now, with at most this number of tokens; return its number.
 
-        It takes from what is left at once: others that are about to be sent must not count on it.
+        The reported limits shrink at once: others that are about to be sent must not count on it.
         """
         self.in_flight += 1
         self._begun += 1
@@ -95,7 +95,7 @@ class AccountLoad:
     ) -> list[RateLimit]:
         """Take over what the answer to a request says; others on their way may not be in it yet.
 
-        ``is_served``: the request was not rejected, so a limit that is not reported is none.
+        ``is_served``: the request was not rejected, so the answer has every limit of the account.
         Returns the limits that are new.
         """
         taken: list[RateLimit] = []
