@@ -545,8 +545,8 @@ class StoredIds(Struct, frozen=True, kw_only=True):
     a conversation, in which a level may have been set. ``forward`` writes a request about a stored
     thing for the service that has it, whose usual request is the last argument; None: such
     requests are not sent on. ``find_address`` returns the name of the stored thing at an address
-    that the service reads; None: it has no addresses of its own. ``named_at``: one of these names
-    of fields is in every request that names something, unless it is escaped.
+    that the service reads; None: it has no addresses of its own. ``named_at``: fields of
+    things that the account may have for all, so that a request with one may name nothing.
     """
 
     find: Callable[[HttpRequest], tuple[StoredId, ...]]

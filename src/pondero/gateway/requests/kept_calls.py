@@ -17,7 +17,7 @@ from ...dialects import (
     Service,
     get_dialect,
 )
-from ...errors import PonderoError
+from ...errors import PermissionDenied, PonderoError
 from ..answers.response_writer import ResponseWriter
 from ..server.context import GatewayContext, Requester
 from ..state.background_runs import RunPlace
@@ -98,12 +98,20 @@ async def answer_kept_call(
             writer=writer,
         )
         try:
+            _check_models(requester)
             return await _HANDLERS[call.what, call.verb](asked)
         except (PonderoError, Rejected) as error:
             if writer.begun:
                 raise
             return write_error(error, name, service)
     return None
+
+
+def _check_models(requester: Requester) -> None:
+    """Raise PermissionDenied for a key that may ask no model, and so has nothing to continue."""
+    if (key := requester.key) is not None and key.models == ():
+        message = f"the key {key.name!r} has models = [], so it has no answers and conversations"
+        raise PermissionDenied(message, status=403)
 
 
 # -- answers -------------------------------------------------------------------------------------

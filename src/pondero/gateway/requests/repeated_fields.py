@@ -36,15 +36,17 @@ def check_repeated(body: bytes, rules: HostedTools) -> None:
             _check(turn)
 
 
-def check_named_once(body: bytes, rules: StoredIds | None, *, key: GatewayKey | None) -> None:
+def check_named_once(
+    body: bytes, rules: StoredIds | None, *, key: GatewayKey | None, is_named: bool
+) -> None:
     """Raise BadParameter if a request that may name something stored has a field twice.
 
-    ``key``: the client's, which may have to name its own things alone.
+    ``key``: the client's, which may have to name its own things alone. ``is_named``: something was
+    found. Else only the fields of files are looked for, in whose places another may be read.
     """
     if rules is None or key is None or key.account_state:
         return
-    contains = body.__contains__
-    if not (any(map(contains, _quote(rules.named_at))) or may_escape_names(contains)):
+    if not is_named and not any(map(body.__contains__, _quote(rules.named_at))):
         return
     try:
         json.loads(body, object_pairs_hook=_check_fields)

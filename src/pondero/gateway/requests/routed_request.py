@@ -359,7 +359,8 @@ async def parse_locally(
         if len(http.body) > LONG:
             await give_way()
         check_repeated(call.http.body, service.passthrough.hosted)
-    check_named_once(call.http.body, service.stored_ids, key=call.requester.key)
+    key, is_named = call.requester.key, bool(stored.named)
+    check_named_once(call.http.body, service.stored_ids, key=key, is_named=is_named)
     return _leave_out_unknown(routed)
 
 

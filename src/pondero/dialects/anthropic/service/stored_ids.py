@@ -119,5 +119,5 @@ STORED_IDS = StoredIds(
     find_answer=find_answer,
     answer_marks=_ANSWERS,
     levels_at=(".".join(_THREAD),),
-    named_at=(_CONTAINER, *_FILES, _BEFORE[0], _THREAD[0]),
+    named_at=_FILES,
 )

@@ -21,8 +21,8 @@ MARKS = (b'"interaction.created"', b'"interaction.completed"', b'"continuation_t
 END_MARKS = (b'"interaction.completed"',)
 """In the event that ends a stream."""
 _NAMES = ("previous_interaction_id", "continuation_token", "environment")
-NAMED_AT = (*_NAMES, "uri", "file_search_store_names")
-"""Fields that name something."""
+NAMED_AT = ("uri",)
+"""Fields of files."""
 _FOLDED = {name.replace("_", ""): name for name in _NAMES}
 _QUERY = ("stream", "last_event_id", "include_input")
 _HEADERS = ("accept", "api-revision")

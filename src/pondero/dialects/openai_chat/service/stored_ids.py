@@ -93,5 +93,5 @@ STORED_IDS = StoredIds(
     reject=reject,
     find_given=find_given,
     marks=(b'"audio"',),
-    named_at=("audio", "container", "container_id", "file_id", "file_ids", *_STORES),
+    named_at=("file_id",),
 )

@@ -80,11 +80,8 @@ LEVELS_AT = ("previous_response_id", "conversation", "input")
 _BOXES, _FILES = ("container", "container_id"), ("file_id", "file_ids")
 _STORE = "vector_store_ids"
 _STORES = (_STORE, "vector_store_id")
-NAMED_AT = (
-    *("previous_response_id", "conversation", "prompt", "item_reference", _COMPARED[0]),
-    *(*_BOXES, *_FILES, *_STORES),
-)
-"""Fields that name something, and the type of an item that does."""
+NAMED_AT = ("file_id", _STORE)
+"""Fields of files and of stores of them."""
 
 
 def _decode(fields: dict[str, msgspec.Raw], name: str) -> Json:
