@@ -169,6 +169,7 @@ def test_requests_in_a_row_exceed_a_budget_by_one_answer_at_most(gateway, key, b
     assert gateway.speaker.most_open == 1
     assert gateway.speaker.billed <= SMALL + 150
     assert count(gateway, 1) == gateway.speaker.billed
+    assert (gateway.seen[0].end, gateway.seen[0].estimated) == ("failed", False)
     with pytest.raises(InvalidStatus, match="429"), opened(gateway, key):
         pass
 
@@ -225,10 +226,18 @@ def test_a_request_in_another_spelling_is_one_too(gateway):
             client.send(lone)
         drain(client)
     assert gateway.speaker.billed <= SMALL + 150
+
+
+@pytest.mark.parametrize(
+    "types", [("response.create", "input_audio_buffer.clear"), ("x", "response.create")]
+)
+def test_a_message_with_two_types_ends_a_socket_with_a_budget(gateway, types):
     with opened(gateway, "large") as client:
-        client.send('{"type": "response.create", "type": "input_audio_buffer.clear"}')
-        client.send('{"type": "input_audio_buffer.clear", "type": "response.create"}')
-        assert drain(client).rcvd.code == 1008
+        client.send(f'{{"type": "{types[0]}", "type": "{types[1]}"}}')
+        ended = drain(client)
+    assert ended.rcvd is not None
+    assert ended.rcvd.code == 1008
+    assert gateway.service.sockets == [[]]
 
 
 def test_an_answer_without_counts_is_estimated(gateway):
@@ -288,6 +297,34 @@ def test_a_live_turn_that_is_left_counts_as_the_most_and_a_whole_one_as_reported
     left = rows(gateway, 2)[1]
     assert left.usage.output == 65_536
     assert left.estimated
+
+
+def test_one_live_turn_answers_all_that_was_said_before_it(gateway):
+    turn = {"turns": [{"role": "user", "parts": [{"text": "hi"}]}], "turnComplete": True}
+    said = 0
+
+    async def speak(message: Any, send: Any) -> None:
+        nonlocal said
+        said += "clientContent" in message
+        event: dict[str, Any] = {"setupComplete": {}}
+        if said == 3:
+            said = 0
+            usage = {"promptTokenCount": 5, "responseTokenCount": 3}
+            event = {"serverContent": {"turnComplete": True}, "usageMetadata": usage}
+        elif "clientContent" in message:
+            return
+        await send({"type": "websocket.send", "text": json.dumps(event)})
+
+    gateway.service.speak = speak
+    with opened(gateway, "small", LIVE) as client:
+        client.send(json.dumps({"setup": {"model": "models/gemini-live-x"}}))
+        client.recv(WAIT)
+        for _ in range(4):
+            for _ in range(3):
+                client.send(json.dumps({"clientContent": turn}))
+            client.recv(WAIT)
+    assert count(gateway, 1) == 4 * 8
+    assert not gateway.seen[0].estimated
 
 
 def test_a_cost_budget_needs_a_price_for_the_model(gateway):

@@ -100,7 +100,7 @@ class SocketCall(EndpointCall):
 
     def add(self, found: AnswerUsage, *, is_estimated: bool = False) -> None:
         """Count an answer."""
-        self.found = add_answer_usages(self.found, found)
+        self.found: AnswerUsage = add_answer_usages(self.found, found)
         self.is_estimated = self.is_estimated or is_estimated
 
     def find_usage(self) -> tuple[Usage, bool]:

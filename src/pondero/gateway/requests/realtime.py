@@ -117,6 +117,7 @@ class SocketExchange:
         self._requests: dict[str, Json] = {}  # our id of each, and the client's
         self._is_idle = Event()  # no answer is being made
         self._is_idle.set()
+        self._is_refused = False  # by the gateway, in the middle
         self._has_reported = False  # something, since the latest end of an answer
         self._looked = gateway.now()
         self._hidden = KeyFilter(())
@@ -217,6 +218,8 @@ class SocketExchange:
 
     async def _end(self, client: Socket, error: BaseException | None) -> None:
         """Close the other side as the first one was closed."""
+        if self._is_refused:
+            return
         if isinstance(error, ServiceSocketEnd):
             is_broken = not can_send(error.code) and error.code != 1005
             code = error.code if can_send(error.code) else _FAILED if is_broken else 1000
@@ -238,6 +241,9 @@ class SocketExchange:
         turns, used = self._match.endpoint.turns, self._used
         while used is not None:
             message = await self._ids.check(await client.receive())
+            if self._quota.counts and turns is not None and turns.request_id:
+                data = message.encode() if isinstance(message, str) else message
+                check_once(data, ("type", turns.request_id))
             request = find_request(message, turns) if turns is not None else None
             why = await self._find_denial(asks=request is not None)
             if why is None and request is not None and turns is not None:
@@ -257,11 +263,11 @@ class SocketExchange:
             return message, None
         id = f"evt_{token_hex(12)}"
         if self._quota.counts:
-            data = message.encode() if isinstance(message, str) else message
-            check_once(data, ("type", turns.request_id) if turns.request_id else ())
             if turns.is_parallel:
                 await self._wait_until_idle(client)
-            if not await self._quota.begin(self._make_figures(used.answers.find_most())):
+            most = self._make_figures(used.answers.find_most())
+            # Where answers are not parallel, one is for all that was asked before its end.
+            if not used.answers.open and not await self._quota.begin(most):
                 return message, _SPENT
             if turns.request_id:  # else an error could be taken for one of another message
                 message, self._requests[id] = set_request_id(request, turns, id)
@@ -296,6 +302,7 @@ class SocketExchange:
         return None
 
     async def _close_both(self, client: Socket, reason: str) -> None:
+        self._is_refused = True
         self.record.note(end="failed", reason=reason)
         await client.close(_REJECTED, _shorten(reason))
         if self._service is not None:
