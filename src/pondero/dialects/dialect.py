@@ -511,7 +511,8 @@ class StoredId(Struct, frozen=True):
     conversation; one that ``may_be_dropped`` is not needed by another API. ``is_history``: it
     stands for all that came before. ``has_content``: the request has the thing itself too, so that
     only an id of another client is rejected. ``is_shared``: the account may have it for all, if no
-    answer gave it to one client.
+    answer gave it to one client. ``is_optional``: another account can be asked without it, as
+    ``leave_out`` does it.
     """
 
     field: str
@@ -522,6 +523,12 @@ class StoredId(Struct, frozen=True):
     is_history: bool = False
     has_content: bool = False
     is_shared: bool = False
+    is_optional: bool = False
+
+    @property
+    def needs_account(self) -> bool:
+        """Return whether only the account that has a thing can answer a request with its id."""
+        return not (self.has_content or self.is_optional or (self.is_item and self.may_be_dropped))
 
 
 class GivenIds(Protocol):
@@ -540,7 +547,8 @@ class StoredIds(Struct, frozen=True, kw_only=True):
     name something, if turns do so each for itself. ``levels_at``: the fields of ids that stand for
     a conversation, in which a level may have been set. ``forward`` writes a request about a stored
     thing for the service that has it, whose usual request is the last argument; None: such
-    requests are not sent on.
+    requests are not sent on. ``leave_out`` returns a body without the optional things of these ids:
+    another account has none of them.
     """
 
     find: Callable[[HttpRequest], tuple[StoredId, ...]]
@@ -552,6 +560,7 @@ class StoredIds(Struct, frozen=True, kw_only=True):
     is_named_in: Callable[[bytes], bool] | None = None
     levels_at: tuple[str, ...] = ()
     forward: Callable[[HttpRequest, StoredCall, HttpRequest], HttpRequest] | None = None
+    leave_out: Callable[[bytes, frozenset[str]], bytes] | None = None
 
 
 class SignatureSlots(Struct, frozen=True, kw_only=True):

@@ -71,6 +71,19 @@ def name_home(entry: ModelEntry) -> str:
     return f"{entry.account}.{entry.provider.name}:{entry.model}"
 
 
+def find_home_account(home: str, config: GatewayConfig, lookup: Lookup) -> str | None:
+    """Return the account that a home names; None if it is not configured any more."""
+    place = home.partition(":")[0]
+    if place.startswith(ACCOUNT):
+        return place.partition(".")[0]
+    providers = lookup.catalog.providers
+    for each in config.deployments:
+        if each.name == place:
+            return name_account(config, providers[each.provider], each)
+    provider = providers.get(place)
+    return None if provider is None else name_account(config, provider)
+
+
 def is_home(entry: ModelEntry, home: str) -> bool:
     """Return whether a model is at the account that a home names, of this or an earlier version."""
     place = home.partition(":")[0]

@@ -75,6 +75,12 @@ class Conversation(Struct, frozen=True):
         homes = {**self.homes, entry.provider.name: _name_home(entry)}
         return Conversation(self.keys, homes, is_stored=True)
 
+    def with_usual(self, entry: ModelEntry) -> "Conversation":
+        """Return it at home on the deployment of this model, if the state has no home."""
+        if entry.provider.name in self.homes:
+            return self
+        return Conversation(self.keys, {**self.homes, entry.provider.name: _name_home(entry)})
+
     def with_last(self, messages: Sequence[Message]) -> "Conversation":
         """Return it with the account that gave the last answer, if the state has no home."""
         last = next((each.origin for each in reversed(messages) if each.origin is not None), None)

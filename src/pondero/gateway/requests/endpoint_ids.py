@@ -10,9 +10,7 @@ from ...canon import Json
 from ...dialects import EndpointMatch, find_texts
 from ...errors import BadParameter, NotFound, PermissionDenied
 from ..server.context import GatewayContext, Requester
-from .stored_ids import make_owner_key, make_stored_key
-
-_PROVIDER = b"provider"
+from .stored_ids import PROVIDER, make_owner_key, make_stored_key
 
 
 def check_list(match: EndpointMatch, requester: Requester) -> None:
@@ -37,7 +35,7 @@ async def find_home(
     if not wanted:
         return None
     owner_keys = {id: make_owner_key(id) for id in wanted}
-    home_keys = {id: make_stored_key(_PROVIDER, id) for id in wanted}
+    home_keys = {id: make_stored_key(PROVIDER, id) for id in wanted}
     found = await gateway.shared.owners.get([*owner_keys.values(), *home_keys.values()])
     key = requester.key
     if key is not None and not key.account_state:
@@ -61,7 +59,7 @@ async def record_ids(
         return
     records = {make_owner_key(id): requester.id.encode() for id in wanted}
     known = await gateway.shared.owners.get(records)
-    records |= {make_stored_key(_PROVIDER, id): provider.encode() for id in wanted}
+    records |= {make_stored_key(PROVIDER, id): provider.encode() for id in wanted}
     # One that is known is stored again, so that it lasts as long as it is used.
     await gateway.shared.owners.put({**records, **known})
 

@@ -23,6 +23,8 @@ from .portability import is_same_dialect
 from .routed_request import RoutedRequest, StoredLevel
 from .translation import check_translatable
 
+PROVIDER = b"provider"
+"""The purpose of the record of which account has a thing that an endpoint made."""
 _END = b"\0"  # between an owner, the level that its conversation ended with, and who set it
 _GATEWAY = b"gateway"
 _UNKNOWN = b""  # the level of a conversation that began elsewhere
@@ -121,10 +123,22 @@ def _is_plain(each: StoredId) -> bool:
     return each.may_be_dropped or each.is_shared or each.has_content
 
 
+def _is_placed(each: StoredId) -> bool:
+    """Return whether it matters which account has a thing."""
+    return each.needs_account or each.is_optional
+
+
 def _list_record_keys(routed: RoutedRequest) -> tuple[dict[str, str], dict[str, str]]:
     """Return the keys of the owners of ids, and of their homes, if the models have several."""
     ids = [each.id for each in routed.stored.named if not each.of_account]
-    homes = {_make_home_key(id): id for id in ids} if routed.conversation is not None else {}
+    homes: dict[str, str] = {}
+    if routed.conversation is not None:
+        client = routed.call.requester.id
+        # The answer that gave an id says it best, then the endpoint that made the thing.
+        placed = [each.id for each in routed.stored.named if _is_placed(each)]
+        homes |= {_make_named_key(id, client): id for id in placed}
+        homes |= {make_stored_key(PROVIDER, id): id for id in placed}
+        homes |= {_make_home_key(id): id for id in ids}
     return {make_owner_key(id): id for id in ids}, homes
 
 
@@ -143,7 +157,7 @@ async def _load_records(
         known = {**stored.find_known(keys), **await reading}
     else:
         known = await stored.get(keys) if keys else {}
-    homes = {places[key]: _read_home(home).entry for key, home in known.items() if key in places}
+    homes = {id: _read_place(known[key]) for key, id in places.items() if key in known}
     return {owners[key]: owner for key, owner in known.items() if key in owners}, homes
 
 
@@ -186,6 +200,16 @@ class GivenIdRecorder:
         if home is not None:
             place = (client.encode(), home.encode(), routed.resolved.name.encode())
             self._home = _END.join(place)
+        # A thing that a client names is where a request with it was answered.
+        self._named: dict[str, bytes] = {}
+        if home is not None and routed.conversation is not None:
+            known = {*routed.stored.known, *(id for id, _ in routed.bound)}
+            self._named = {
+                _make_named_key(each.id, client): home.encode()
+                for each in routed.stored.named
+                if _is_placed(each) and each.id not in known
+            }
+        self._is_answered = False
         wanted = any(map(routed.call.http.body.__contains__, rules.answer_marks))
         self._find_answer = rules.find_answer if wanted else None
         self._ids: set[str] = set()
@@ -194,6 +218,7 @@ class GivenIdRecorder:
 
     def feed(self, data: bytes) -> None:
         """Take some whole lines of a stream."""
+        self._is_answered = True
         marks = self._rules.marks
         if self._find_answer is None and not any(mark in data for mark in marks):
             return
@@ -206,12 +231,16 @@ class GivenIdRecorder:
 
     def take_whole(self, body: bytes) -> None:
         """Take an answer in one piece."""
+        self._is_answered = True
         self._ids.update(self._rules.find_given(body, stream=False))
         if self._find_answer is not None:
             self._ids.update(self._find_answer(body, stream=False))
 
     async def record(self, gateway: GatewayContext) -> None:
         """Store whose they are, each once."""
+        if self._named and self._is_answered:
+            named, self._named = self._named, {}
+            await gateway.shared.owners.put(named)
         if not self._ids:
             return
         ids, self._ids = self._ids - self._recorded, set()
@@ -240,6 +269,11 @@ async def find_home(gateway: GatewayContext, id: str) -> StoredHome | None:
     return None if found is None else _read_home(found)
 
 
+def _read_place(record: bytes) -> str:
+    """Return where a thing is: the record of an answer's id has an owner and a name too."""
+    return _read_home(record).entry if _END in record else record.decode()
+
+
 def _read_home(record: bytes) -> StoredHome:
     return StoredHome(*record.decode().split(_END.decode(), 2))
 
@@ -266,6 +300,11 @@ def make_owner_key(id: str) -> str:
 
 def _make_home_key(id: str) -> str:
     return make_stored_key(b"home", id)
+
+
+def _make_named_key(id: str, client: str) -> str:
+    """Return the name of the record of where a thing is that this client names."""
+    return make_stored_key(b"named\0" + client.encode(), id)
 
 
 def make_stored_key(purpose: bytes, id: str) -> str:

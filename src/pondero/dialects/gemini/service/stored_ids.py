@@ -1,14 +1,16 @@
-"""Names of cached content, which belongs to the account: no answer gives one.
+"""Names of cached content and files, which belong to the account: no answer gives one.
 
 A gateway binds them to its clients, which share one account.
 """
 
+import re
 from collections.abc import Iterator
 
 import msgspec
 from msgspec import Raw
 
 from pondero.canon import HttpRequest, HttpResponse, get_decoder
+from pondero.dialects.bodies import iter_ids
 from pondero.dialects.dialect import StoredId, StoredIds
 from pondero.dialects.escaped_names import may_escape_names
 
@@ -16,19 +18,32 @@ from .errors import error
 
 _FIELDS = get_decoder(dict[str, Raw])
 _NAMES = ("cachedContent", "cached_content")  # protobuf's JSON has both
+_FILES = ("fileUri", "file_uri")
+_FILE = re.compile(r"/(files/[^/?#]+)$")  # of the Files API; any other address is not the account's
+_MARKS = (b"cached", *(name.encode() for name in _FILES))
+_TURNS = ("contents", "systemInstruction", "system_instruction")
 
 
 def find(http: HttpRequest) -> tuple[StoredId, ...]:
-    """Return the cached content that a request names."""
-    body = http.body
-    if b"cached" not in body and not may_escape_names(body.__contains__):
+    """Return the cached content and the files that a request names."""
+    contains = http.body.__contains__
+    if not (any(map(contains, _MARKS)) or may_escape_names(contains)):
         return ()
     try:
-        fields = _FIELDS.decode(body)
+        fields = _FIELDS.decode(http.body)
         named = [msgspec.json.decode(fields[name]) for name in _NAMES if name in fields]
+        turns = [msgspec.json.decode(fields[name]) for name in _TURNS if name in fields]
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return ()  # ``parse`` rejects it
-    return tuple(StoredId(_NAMES[0], str(id), of_account=True) for id in named if id)
+    files = (_FILE.search(uri) for uri in iter_ids(turns, _FILES))
+    return (
+        *(StoredId(_NAMES[0], str(id), of_account=True) for id in named if id),
+        *(
+            StoredId(_FILES[0], found[1], may_be_dropped=True, is_shared=True)
+            for found in files
+            if found is not None
+        ),
+    )
 
 
 def reject(stored: StoredId) -> HttpResponse:

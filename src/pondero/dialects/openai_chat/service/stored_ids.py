@@ -18,6 +18,7 @@ from .errors import error
 
 _FIELDS = get_decoder(dict[str, Raw])
 _MARKS = (b'"audio"', b"container", b"file_id")
+_BOXES, _FILES = ("container", "container_id"), ("file_id", "file_ids")
 
 
 def find(http: HttpRequest) -> tuple[StoredId, ...]:
@@ -34,11 +35,11 @@ def find(http: HttpRequest) -> tuple[StoredId, ...]:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return ()  # ``parse`` rejects it
     spoken = _iter_named(messages, "audio", "id")
-    boxes = iter_ids([tools, choice], ("container", "container_id"))
-    files = iter_ids([messages, tools], ("file_id", "file_ids"))
+    boxes = iter_ids([tools, choice], _BOXES)
+    files = iter_ids([messages, tools], _FILES)
     return (
         *(StoredId("messages", id, is_item=True) for id in spoken),
-        *(StoredId("tools", id, may_be_dropped=True) for id in boxes),
+        *(StoredId("tools", id, may_be_dropped=True, is_optional=True) for id in boxes),
         *(StoredId("file_id", id, may_be_dropped=True, is_shared=True) for id in files),
     )
 
@@ -48,6 +49,18 @@ def _iter_named(several: Json, holder: str, name: str) -> Iterator[str]:
         inner: Any = each.get(holder) if isinstance(each, dict) else None
         if isinstance(inner, dict) and isinstance(id := inner.get(name), str):
             yield id
+
+
+def leave_out(data: bytes, ids: frozenset[str]) -> bytes:
+    """Return a body without the tools that use containers of another account."""
+    body = msgspec.json.decode(data)
+    for field in ("tools", "tool_choice"):
+        if ids.intersection(iter_ids(body.get(field), _BOXES)):
+            kept = body[field] if isinstance(body[field], list) else ()
+            body[field] = [each for each in kept if not ids.intersection(iter_ids(each, _BOXES))]
+        if field in body and not body[field]:
+            del body[field]
+    return msgspec.json.encode(body)
 
 
 def reject(stored: StoredId) -> HttpResponse:
@@ -87,4 +100,6 @@ def find_given(data: bytes, *, stream: bool) -> Iterator[str]:  # noqa: ARG001 -
             yield said.audio.id
 
 
-STORED_IDS = StoredIds(find=find, reject=reject, find_given=find_given, marks=(b'"audio"',))
+STORED_IDS = StoredIds(
+    find=find, reject=reject, find_given=find_given, marks=(b'"audio"',), leave_out=leave_out
+)

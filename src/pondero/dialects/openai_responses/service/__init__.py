@@ -130,6 +130,7 @@ SERVICE = Service(
         is_named_in=stored_ids.is_named_in,
         levels_at=stored_ids.LEVELS_AT,
         forward=stored_ids.forward,
+        leave_out=stored_ids.leave_out,
     ),
     kept_responses=_KEPT,
     shows_thinking=False,

@@ -75,6 +75,7 @@ _NAMES = (
 LEVELS_AT = ("previous_response_id", "conversation", "input")
 """Fields whose ids stand for a conversation, in which an update may have set the effort."""
 _BOXES, _FILES = ("container", "container_id"), ("file_id", "file_ids")
+_SEARCHED = ("vector_store_ids",)
 
 
 def _decode(fields: dict[str, msgspec.Raw], name: str) -> Json:
@@ -104,14 +105,48 @@ def _iter_ids(body: dict[str, Json], data: bytes) -> Iterator[StoredId]:
         if (held := body.get(name)) is not None:
             yield StoredId(name, _id_of(held), of_account=True, is_history=True)
     if compared := get_path(body, _COMPARED):
-        yield StoredId(_COMPARED[0], str(compared), may_be_dropped=True)
+        yield StoredId(_COMPARED[0], str(compared), may_be_dropped=True, is_optional=True)
     for item in _iter_objects(body.get("input")):
         yield from _iter_item_ids(item, has_boxes=has_boxes)
     for field in ("tools", "tool_choice") if has_boxes else ():
-        yield from (StoredId(field, id) for id in iter_ids(body.get(field), _BOXES))
-    for field in ("input", "tools") if has_files else ():
-        files = iter_ids(body.get(field), _FILES)
-        yield from (StoredId(field, id, may_be_dropped=True, is_shared=True) for id in files)
+        boxes = iter_ids(body.get(field), _BOXES)
+        yield from (StoredId(field, id, is_optional=True) for id in boxes)
+    if has_files:
+        yield from _iter_files(body)
+    for id in iter_ids(body.get("tools"), _SEARCHED):
+        yield StoredId("tools", id, may_be_dropped=True, is_shared=True)
+
+
+def _iter_files(body: dict[str, Json]) -> Iterator[StoredId]:
+    for item in _iter_objects(body.get("input")):
+        # Files in an answer were written by code; nothing reads them there.
+        is_answer = item.get("role") == "assistant" or str(item.get("type")).endswith("_call")
+        for id in iter_ids(item, _FILES):
+            yield StoredId("input", id, may_be_dropped=True, is_shared=True, is_optional=is_answer)
+    for id in iter_ids(body.get("tools"), _FILES):
+        yield StoredId("tools", id, may_be_dropped=True, is_shared=True)
+
+
+def leave_out(data: bytes, ids: frozenset[str]) -> bytes:
+    """Return a body with new containers in the places of another account's."""
+    body = msgspec.json.decode(data)
+    for field in ("tools", "tool_choice"):
+        if field in body:
+            body[field] = _renew_boxes(body[field], ids)
+    if get_path(body, _COMPARED) in ids:
+        del body[_COMPARED[0]][_COMPARED[1]]
+    return msgspec.json.encode(body)
+
+
+def _renew_boxes(value: Json, ids: frozenset[str]) -> Json:
+    if isinstance(value, list):
+        return [_renew_boxes(each, ids) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if value.get("container_id") in ids:  # the environment of a shell (openai 3.49.0 types)
+        return {"type": "container_auto"}
+    new = {name: _renew_boxes(inner, ids) for name, inner in value.items()}
+    return {**new, "container": {"type": "auto"}} if new.get("container") in ids else new
 
 
 def _iter_item_ids(item: dict[str, Json], *, has_boxes: bool = True) -> Iterator[StoredId]:
@@ -129,7 +164,7 @@ def _iter_item_ids(item: dict[str, Json], *, has_boxes: bool = True) -> Iterator
         else:
             boxes = ((id, False) for id in iter_ids({name: inner}, _BOXES))
         for id, mentioned in boxes:
-            yield StoredId("input", id, may_be_dropped=True, is_shared=mentioned)
+            yield StoredId("input", id, may_be_dropped=True, is_shared=mentioned, is_optional=True)
 
 
 def _id_of(held: Json) -> str:
