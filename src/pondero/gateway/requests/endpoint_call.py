@@ -18,6 +18,8 @@ from ...exchange import AsyncResponse, AsyncTransport, Timeouts, list_keys
 from ..answers.key_filter import KeyFilter
 from ..answers.response_writer import ResponseWriter
 from ..config.model import GatewayRoute
+from ..deployments.accounts import AccountFull
+from ..deployments.endpoint_account import EndpointAccount, ReadAnswer
 from ..observability.request_record import RequestRecord
 from ..quotas.endpoint_use import EndpointCall, EndpointMeter, admit_endpoint, find_most
 from ..quotas.quota import find_quotas
@@ -29,7 +31,7 @@ from .endpoint_access import check_listed, check_rules
 from .endpoint_content import EndpointContent, read_content
 from .endpoint_ids import check_list, find_given, find_home, record_ids
 from .endpoint_request import make_request, pick_answer_headers
-from .endpoint_target import EndpointTarget, find_endpoint_targets
+from .endpoint_target import EndpointTarget, find_endpoint_targets, name_target
 from .errors import (
     SHUTDOWN,
     describe_reason,
@@ -167,24 +169,56 @@ class EndpointExchange:
         for number, target in enumerate(asked):
             content.body = original
             is_last = number == len(asked) - 1
-            self.record.note(provider=target.provider.name, model=target.model)
-            http = make_request(self._gateway, self._match, content, target)
-            call = await self.meter.begin_call(target.provider, target.model, most.most)
-            with self._watch() if can_repeat else nullcontext():
-                try:
-                    answer = await self._send(http, call, content.pieces)
-                except TransportError:
-                    if is_last:
-                        raise
-                    continue
-                if answer.head.status in _AGAIN and not is_last:
-                    await answer.aclose()
-                    continue
-                # Who reads a body cannot watch for the client's leaving at the same time.
-                is_read = content.pieces is not None and content.pieces.is_whole
-                with self._watch() if is_read else nullcontext():
-                    await self._deliver(answer, http, call, target)
-                return
+            self.record.note(
+                provider=target.provider.name,
+                model=target.model,
+                deployment=target.deployment or None,
+            )
+            account = EndpointAccount(self._gateway, target.entry, f"{self._arrival.id}@{number}")
+            try:
+                await account.reserve(most.most, is_last=is_last)
+                if await self._ask(content, target, account, most=most, is_last=is_last):
+                    return
+            except AccountFull:
+                if is_last:
+                    raise
+            finally:
+                account.settle()
+
+    async def _ask(
+        self,
+        content: EndpointContent,
+        target: EndpointTarget,
+        account: EndpointAccount,
+        *,
+        most: EndpointCall,
+        is_last: bool,
+    ) -> bool:
+        """Ask one account; return whether the client has its answer, else the next is asked."""
+        can_repeat = content.pieces is None
+        http = make_request(self._gateway, self._match, content, target)
+        call = await self.meter.begin_call(target.provider, target.model, most.most)
+        account.call = call
+        with self._watch() if can_repeat else nullcontext():
+            try:
+                answer = await self._send(http, call, content.pieces)
+            except TransportError as error:
+                await account.note_error(error)
+                if is_last:
+                    raise
+                return False
+            moves_on = answer.head.status in _AGAIN
+            if target.entry is not None and answer.head.status >= 400:
+                answer = await _read_error(answer)
+                moves_on = await account.note_rejection(answer.head, answer.body)
+            if moves_on and not is_last:
+                await answer.aclose()
+                return False
+            # Who reads a body cannot watch for the client's leaving at the same time.
+            is_read = content.pieces is not None and content.pieces.is_whole
+            with self._watch() if is_read else nullcontext():
+                await self._deliver(answer, http, call, target)
+            return True
 
     def _watch(self) -> AbstractContextManager[None]:
         return self._gateway.watch.watch(self._arrival.writer, self._arrival.receive)
@@ -223,6 +257,8 @@ class EndpointExchange:
         headers = hidden.headers(
             pick_answer_headers(self._match, answer.head.headers, self._arrival.head)
         ) | {HEADER: self._arrival.id}
+        if target.deployment:
+            headers["x-pondero-deployment"] = target.deployment
         try:
             if status >= 300:
                 body = await _read_all(answer)
@@ -270,7 +306,8 @@ class EndpointExchange:
         uploads = await self._let_continue(head)
         given = (*self._match.ids, *find_given(self._match, reader.whole), *uploads)
         if self._makes_ids:
-            await record_ids(self._gateway, self._requester, given, provider=target.provider.name)
+            home = name_target(self._gateway, target)
+            await record_ids(self._gateway, self._requester, given, home=home)
         self.record.note_first()
         await self.write(HttpResponse(*head, hidden.whole(body)))
 
@@ -334,6 +371,14 @@ async def _send_pieces(
         return found
     body = b"".join([piece async for piece in pieces])
     return await transport.send(replace(http, body=body), timeouts)
+
+
+async def _read_error(answer: AsyncResponse) -> ReadAnswer:
+    """Return an error that is read, so that it says whether another account might answer."""
+    try:
+        return ReadAnswer(answer.head, await _read_all(answer))
+    finally:
+        await answer.aclose()
 
 
 async def _read_all(answer: AsyncIterator[bytes] | AsyncResponse) -> bytes:

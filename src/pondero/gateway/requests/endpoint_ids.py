@@ -10,7 +10,13 @@ from ...canon import Json
 from ...dialects import EndpointMatch, find_texts
 from ...errors import BadParameter, NotFound, PermissionDenied
 from ..server.context import GatewayContext, Requester
-from .stored_ids import PROVIDER, make_owner_key, make_stored_key
+from .stored_ids import (
+    PROVIDER,
+    make_home_key,
+    make_owner_key,
+    make_stored_key,
+    read_place,
+)
 
 
 def check_list(match: EndpointMatch, requester: Requester) -> None:
@@ -27,7 +33,7 @@ def check_list(match: EndpointMatch, requester: Requester) -> None:
 async def find_home(
     gateway: GatewayContext, requester: Requester, ids: Iterable[str]
 ) -> str | None:
-    """Return the provider that has these things; None if no answer here gave them.
+    """Return the account that has these things; None if no answer here gave them.
 
     Raises NotFound for one that is not the client's, and BadParameter if they are apart.
     """
@@ -35,8 +41,9 @@ async def find_home(
     if not wanted:
         return None
     owner_keys = {id: make_owner_key(id) for id in wanted}
-    home_keys = {id: make_stored_key(PROVIDER, id) for id in wanted}
-    found = await gateway.shared.owners.get([*owner_keys.values(), *home_keys.values()])
+    home_keys = {id: (make_stored_key(PROVIDER, id), make_home_key(id)) for id in wanted}
+    both = [key for keys in home_keys.values() for key in keys]
+    found = await gateway.shared.owners.get([*owner_keys.values(), *both])
     key = requester.key
     if key is not None and not key.account_state:
         for id in wanted:
@@ -44,22 +51,24 @@ async def find_home(
             if owner != requester.id.encode():
                 message = f"{id!r} was not found: a key names only what it made itself"
                 raise NotFound(message, status=404)
-    homes = {found[each].decode() for each in home_keys.values() if each in found}
+    # What an answer made has no record of an endpoint.
+    known = (next(filter(None, map(found.get, keys)), None) for keys in home_keys.values())
+    homes = {read_place(each).partition(":")[0] for each in known if each is not None}
     if len(homes) > 1:
-        raise BadParameter("the request names things that two providers have")
+        raise BadParameter("the request names things that two accounts have")
     return next(iter(homes), None)
 
 
 async def record_ids(
-    gateway: GatewayContext, requester: Requester, ids: Iterable[str], *, provider: str
+    gateway: GatewayContext, requester: Requester, ids: Iterable[str], *, home: str
 ) -> None:
-    """Store which provider has these things, and whose they are, if that is not known yet."""
+    """Store which account has these things, and whose they are, if that is not known yet."""
     wanted = tuple(dict.fromkeys(each for each in ids if each))
     if not wanted:
         return
     records = {make_owner_key(id): requester.id.encode() for id in wanted}
     known = await gateway.shared.owners.get(records)
-    records |= {make_stored_key(PROVIDER, id): provider.encode() for id in wanted}
+    records |= {make_stored_key(PROVIDER, id): home.encode() for id in wanted}
     # One that is known is stored again, so that it lasts as long as it is used.
     await gateway.shared.owners.put({**records, **known})
 

@@ -138,7 +138,7 @@ def _list_record_keys(routed: RoutedRequest) -> tuple[dict[str, str], dict[str, 
         placed = [each.id for each in routed.stored.named if _is_placed(each)]
         homes |= {_make_named_key(id, client): id for id in placed}
         homes |= {make_stored_key(PROVIDER, id): id for id in placed}
-        homes |= {_make_home_key(id): id for id in ids}
+        homes |= {make_home_key(id): id for id in ids}
     return {make_owner_key(id): id for id in ids}, homes
 
 
@@ -157,7 +157,7 @@ async def _load_records(
         known = {**stored.find_known(keys), **await reading}
     else:
         known = await stored.get(keys) if keys else {}
-    homes = {id: _read_place(known[key]) for key, id in places.items() if key in known}
+    homes = {id: read_place(known[key]) for key, id in places.items() if key in known}
     return {owners[key]: owner for key, owner in known.items() if key in owners}, homes
 
 
@@ -250,7 +250,7 @@ class GivenIdRecorder:
             for id in ids:
                 records[make_owner_key(id)] = self._record
                 if self._home is not None:
-                    records[_make_home_key(id)] = self._home
+                    records[make_home_key(id)] = self._home
             await gateway.shared.owners.put(records)
 
 
@@ -264,12 +264,12 @@ class StoredHome(NamedTuple):
 
 async def find_home(gateway: GatewayContext, id: str) -> StoredHome | None:
     """Return where a stored thing is; None if no answer gave its id."""
-    key = _make_home_key(id)
+    key = make_home_key(id)
     found = (await gateway.shared.owners.get([key])).get(key)
     return None if found is None else _read_home(found)
 
 
-def _read_place(record: bytes) -> str:
+def read_place(record: bytes) -> str:
     """Return where a thing is: the record of an answer's id has an owner and a name too."""
     return _read_home(record).entry if _END in record else record.decode()
 
@@ -298,7 +298,8 @@ def make_owner_key(id: str) -> str:
     return make_stored_key(b"stored", id)
 
 
-def _make_home_key(id: str) -> str:
+def make_home_key(id: str) -> str:
+    """Return the name of the record of where the thing is that an answer's id names."""
     return make_stored_key(b"home", id)
 
 
