@@ -72,7 +72,7 @@ def name_place(entry: ModelEntry) -> str:
     return entry.provider.name if entry.account else entry.deployment or entry.provider.name
 
 
-def find_place(home: str, config: GatewayConfig, lookup: Lookup) -> tuple[Provider, str]:
+def find_home_place(home: str, config: GatewayConfig, lookup: Lookup) -> tuple[Provider, str]:
     """Return the provider and the deployment of a home, "" for the provider's usual account.
 
     Raises UnknownModel if it is not configured any more.

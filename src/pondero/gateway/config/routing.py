@@ -13,7 +13,7 @@ from msgspec import Struct
 from ...catalog import Lookup, ModelEntry, Provider, SimilarNames
 from ...errors import BadThinking, UnknownModel, UsageError
 from ...thinking import parse_auto, parse_intent
-from .deployment_names import find_entry, find_home_account, find_place, place_entry
+from .deployment_names import find_entry, find_home_account, find_home_place, place_entry
 from .model import Deployment, GatewayConfig, GatewayKey, GatewayRoute, PurposeRule
 from .route_section import is_glob
 
@@ -85,9 +85,9 @@ class Routing:
         """Return the account that a home names; None if it is not configured any more."""
         return find_home_account(home, self._config, self._lookup)
 
-    def find_place(self, home: str) -> tuple[Provider, str]:
+    def find_home_place(self, home: str) -> tuple[Provider, str]:
         """Return the provider and the deployment of a home; raises UnknownModel."""
-        return find_place(home, self._config, self._lookup)
+        return find_home_place(home, self._config, self._lookup)
 
     def local_providers(self) -> tuple[Provider, ...]:
         """Return the servers that users run themselves, by the models of their own list."""

@@ -62,7 +62,7 @@ def find_endpoint_targets(
     if model is not None:
         found = _find_by_model(gateway, match, model.removeprefix(match.api.model_prefix), key)
         if home is not None:
-            place = gateway.routing.find_place(home)
+            place = gateway.routing.find_home_place(home)
             found = tuple(each for each in found if (each.provider, each.deployment) == place)
         if found:
             return found
@@ -71,7 +71,7 @@ def find_endpoint_targets(
     if endpoint.model and (is_bound or not endpoint.optional_model):
         raise BadParameter(f"{match.call} needs a model")
     if home is not None:
-        provider, deployment = gateway.routing.find_place(home)
+        provider, deployment = gateway.routing.find_home_place(home)
         if not _serves(provider, match):
             raise UnknownModel(f"{provider.label} has what this names, and no {match.call}")
         at_home = [each for each in gateway.routing.entries() if each.deployment == deployment]

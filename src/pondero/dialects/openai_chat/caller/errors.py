@@ -155,6 +155,7 @@ def _kind(facts: ErrorWords, status: int | None, message: str) -> type[ServiceEr
             return kind
     if facts.flagged and status == 403:
         return Refused
+    found: type[ServiceError]
     if status is None:
         found = BadRequest if "invalid_request_error" in facts.words else ServerFailed
     else:
