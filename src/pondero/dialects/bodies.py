@@ -186,3 +186,17 @@ def _iter_texts(value: Json) -> Iterator[str]:
         id = each.get("id") if isinstance(each, dict) else each
         if isinstance(id, str) and id:
             yield id
+
+
+def drop_named(value: Json, names: Collection[str], ids: Collection[str]) -> Json:
+    """Return JSON without the list items that have one of these ids in a field of these names."""
+    if isinstance(value, list):
+        kept = [each for each in value if not _is_named(each, names, ids)]
+        return [drop_named(each, names, ids) for each in kept]
+    if isinstance(value, dict):
+        return {name: drop_named(inner, names, ids) for name, inner in value.items()}
+    return value
+
+
+def _is_named(value: Json, names: Collection[str], ids: Collection[str]) -> bool:
+    return isinstance(value, dict) and any(value.get(name) in ids for name in names)

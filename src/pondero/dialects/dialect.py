@@ -515,6 +515,7 @@ class StoredId(Struct, frozen=True):
     stands for all that came before. ``has_content``: the request has the thing itself too, so that
     only an id of another client is rejected. ``is_shared``: the account may have it for all, if no
     answer gave it to one client. ``is_address``: any API can name it, by an address.
+    ``is_optional``: another account can be asked without it, as ``leave_out`` does it.
     """
 
     field: str
@@ -526,6 +527,12 @@ class StoredId(Struct, frozen=True):
     has_content: bool = False
     is_shared: bool = False
     is_address: bool = False
+    is_optional: bool = False
+
+    @property
+    def needs_account(self) -> bool:
+        """Return whether only the account that has a thing can answer a request with its id."""
+        return not (self.has_content or self.is_optional or (self.is_item and self.may_be_dropped))
 
 
 class GivenIds(Protocol):
@@ -547,6 +554,8 @@ class StoredIds(Struct, frozen=True, kw_only=True):
     requests are not sent on. ``find_address`` returns the name of the stored thing at an address
     that the service reads; None: it has no addresses of its own. ``named_at``: fields of
     things that the account may have for all, so that a request with one may name nothing.
+    ``leave_out`` returns a body without the optional things of these ids:
+    another account has none of them.
     """
 
     find: Callable[[HttpRequest], tuple[StoredId, ...]]
@@ -560,6 +569,7 @@ class StoredIds(Struct, frozen=True, kw_only=True):
     forward: Callable[[HttpRequest, StoredCall, HttpRequest], HttpRequest] | None = None
     find_address: Callable[[str], str | None] | None = None
     named_at: tuple[str, ...] = ()
+    leave_out: Callable[[bytes, frozenset[str]], bytes] | None = None
 
 
 class SignatureSlots(Struct, frozen=True, kw_only=True):

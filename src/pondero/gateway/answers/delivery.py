@@ -37,6 +37,7 @@ from ..requests.attempt import Attempt, make_attempt
 from ..requests.errors import SHUTDOWN, describe_reason, write_error
 from ..requests.kept_answers import AnswerKeeper
 from ..requests.kept_items import KeptItemRecorder, make_item_recorder
+from ..requests.request_id import HEADER
 from ..requests.routed_request import RoutedRequest
 from ..requests.stored_ids import make_recorder
 from ..server.context import GatewayContext
@@ -314,8 +315,8 @@ class _Delivery:
             holds=asks_again(routed) and count_answers(routed, self.attempt.entry) == 1,
             shows_thinking=converter.shows_thinking,
         )
-        # After a ping the head is gone: the record of this id tells who answered, and what moved.
-        writer.streams({**converter.ping_headers, "x-pondero-id": routed.call.id}, self._ping)
+        # A ping may send the head before it is known who answers: only the id is certain then.
+        writer.streams({**converter.ping_headers, HEADER: routed.call.id}, self._ping)
         writer.is_ending = self._is_ending
         wrote = answers = False
         try:
@@ -371,9 +372,12 @@ class _Delivery:
 
         ``ends``: the answer, if these are its last bytes.
         """
+        late = b""
         if begins:
             self.record.note_first()
-            if not self.writer.begun:
+            if self.writer.begun:
+                late = self._write_late_headers()
+            else:
                 sent = self._filter.headers({**self._converter.headers, **self._headers()})
                 self.writer.streams(sent, self._ping)
         for reader in self._readers:
@@ -383,7 +387,18 @@ class _Delivery:
         await self.record_ids()  # before anybody can read them
         if ends is not None:
             await self._cache(ends)
-        await self.writer.write(data)
+        await self.writer.write(late + data if late else data)
+
+    def _write_late_headers(self) -> bytes:
+        """Return the headers that came too late for the head, as a comment inside the stream.
+
+        If a ping is no more than an empty line, clients of this API take comments for answers.
+        """
+        if not self._ping.strip():
+            return b""
+        headers = self._filter.headers(self._headers())
+        lines = (f": {name}: {value}\n" for name, value in headers.items())
+        return "".join(lines).encode("utf-8", "replace") + b"\n"
 
     async def _write_failure(self, error: PonderoError) -> None:
         """End a stream that broke off with its error."""

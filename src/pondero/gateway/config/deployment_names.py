@@ -61,14 +61,45 @@ def place_entry(
 
 
 def name_home(entry: ModelEntry) -> str:
-    """Return the name of a model at the account that has what its answers name by id.
+    """Return the name of a model at the account that has what its answers name by id."""
+    return f"{name_place(entry)}:{entry.model}"
 
-    The account has no name of its own, so that it stays the same if a deployment is renamed.
+
+def name_place(entry: ModelEntry) -> str:
+    """Return the name of the account of a model; it stays if its deployment is renamed."""
+    if entry.account[:1] == ACCOUNT:
+        return f"{entry.account}.{entry.provider.name}"
+    return entry.provider.name if entry.account else entry.deployment or entry.provider.name
+
+
+def find_home_place(home: str, config: GatewayConfig, lookup: Lookup) -> tuple[Provider, str]:
+    """Return the provider and the deployment of a home, "" for the provider's usual account.
+
+    Raises UnknownModel if it is not configured any more.
     """
-    if not entry.account or entry.account[0] != ACCOUNT:
-        place = entry.provider.name if entry.account else entry.deployment or entry.provider.name
-        return f"{place}:{entry.model}"
-    return f"{entry.account}.{entry.provider.name}:{entry.model}"
+    name = home.partition(":")[0]
+    if name.startswith(ACCOUNT):
+        name = _find_at_account(f"{name}:", config, lookup).partition(":")[0]
+    providers = lookup.catalog.providers
+    for each in config.deployments:
+        if each.name == name:
+            return providers[each.provider], name
+    if name not in providers:
+        raise UnknownModel("the account that has this is not configured any more")
+    return providers[name], ""
+
+
+def find_home_account(home: str, config: GatewayConfig, lookup: Lookup) -> str | None:
+    """Return the account that a home names; None if it is not configured any more."""
+    place = home.partition(":")[0]
+    if place.startswith(ACCOUNT):
+        return place.partition(".")[0]
+    providers = lookup.catalog.providers
+    for each in config.deployments:
+        if each.name == place:
+            return name_account(config, providers[each.provider], each)
+    provider = providers.get(place)
+    return None if provider is None else name_account(config, provider)
 
 
 def is_home(entry: ModelEntry, home: str) -> bool:
@@ -77,7 +108,7 @@ def is_home(entry: ModelEntry, home: str) -> bool:
     if place.startswith(ACCOUNT):
         return place.partition(".")[0] == entry.account
     usual = entry.deployment or entry.provider.name
-    return bool(place) and place in (usual, name_home(entry).partition(":")[0])
+    return bool(place) and place in (usual, name_place(entry))
 
 
 def _find_at_account(home: str, config: GatewayConfig, lookup: Lookup) -> str:

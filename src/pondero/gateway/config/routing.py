@@ -13,7 +13,7 @@ from msgspec import Struct
 from ...catalog import Lookup, ModelEntry, Provider, SimilarNames
 from ...errors import BadThinking, UnknownModel, UsageError
 from ...thinking import parse_auto, parse_intent
-from .deployment_names import find_entry, place_entry
+from .deployment_names import find_entry, find_home_account, find_home_place, place_entry
 from .model import Deployment, GatewayConfig, GatewayKey, GatewayRoute, PurposeRule
 from .route_section import is_glob
 
@@ -80,6 +80,14 @@ class Routing:
     def find_entry(self, model: str) -> ModelEntry:
         """Return a model by the name that a route would use, at its deployment; UsageError."""
         return find_entry(model, self._config, self._lookup)
+
+    def find_account(self, home: str) -> str | None:
+        """Return the account that a home names; None if it is not configured any more."""
+        return find_home_account(home, self._config, self._lookup)
+
+    def find_home_place(self, home: str) -> tuple[Provider, str]:
+        """Return the provider and the deployment of a home; raises UnknownModel."""
+        return find_home_place(home, self._config, self._lookup)
 
     def local_providers(self) -> tuple[Provider, ...]:
         """Return the servers that users run themselves, by the models of their own list."""

@@ -78,6 +78,12 @@ class Conversation(Struct, frozen=True):
         homes = {**self.homes, entry.provider.name: _name_home(entry)}
         return replace(self, homes=homes, is_stored=True)
 
+    def with_usual(self, entry: ModelEntry) -> "Conversation":
+        """Return it at home on the deployment of this model, if the state has no home."""
+        if entry.provider.name in self.homes:
+            return self
+        return replace(self, homes={**self.homes, entry.provider.name: _name_home(entry)})
+
     def with_last(
         self, messages: Sequence[Message], entries: Sequence[ModelEntry]
     ) -> "Conversation":

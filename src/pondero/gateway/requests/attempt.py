@@ -15,6 +15,7 @@ from ...errors import PonderoError
 from ...exchange import AsyncTransport, Exchange, WorkSteps, find_emulator, finish_steps
 from ...thinking import Adjustment
 from ..deployments.accounts import ModelTurn
+from ..deployments.stored_homes import leave_out_bound
 from ..levels.level_plan import plan_attempt
 from ..levels.level_rules import AppliedLevel
 from ..levels.stored_level import check_stored_level
@@ -135,6 +136,8 @@ def make_attempt_in_steps(
         path = TRANSLATION
     exchange = drop_thinking_edits(exchange, entry)
     exchange = leave_out_askers(limit_tools(exchange, routed, entry), routed, entry)
+    if routed.bound:
+        exchange = leave_out_bound(exchange, routed, entry)
     check_stored_level(exchange, routed, entry, level)
     turn = turn or ModelTurn(entry)
     return Attempt(entry=entry, exchange=exchange, level=level, path=path, turn=turn)

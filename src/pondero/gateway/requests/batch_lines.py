@@ -8,6 +8,7 @@ from ...canon import HttpRequest, Json, get_decoder
 from ...catalog import ModelEntry
 from ...dialects import BatchLines, Rejected, Service, get_dialect
 from ...errors import BadParameter, PermissionDenied, PonderoError, UnknownModel
+from ..config.deployment_names import name_place
 from ..server.context import GatewayContext
 from .attempt import make_attempt
 from .endpoint_target import EndpointTarget
@@ -53,7 +54,9 @@ async def dial_lines(
             raise BadParameter(f"{lines.at}.{number}: {error}") from None
     assert home is not None  # noqa: S101 - there is at least one row
     fields[lines.at] = Raw(msgspec.json.encode(rows))
-    return msgspec.json.encode(fields), (EndpointTarget(home.provider),)
+    return msgspec.json.encode(fields), (
+        EndpointTarget(home.provider, entry=home if home.deployment else None),
+    )
 
 
 async def _dial(
@@ -69,7 +72,7 @@ async def _dial(
     routed = await parse_and_route(gateway, own, service)
     routed = await check_stored_ids(gateway, routed)
     for entry in routed.resolved.entries:
-        same = home is None or entry.provider.name == home.provider.name
+        same = home is None or name_place(entry) == name_place(home)
         if same and entry.provider.dialect == lines.dialect:
             attempt = make_attempt(gateway, routed, entry)
             return entry, Raw(attempt.exchange.http.body)

@@ -18,6 +18,8 @@ from ...exchange import AsyncResponse, AsyncTransport, Timeouts, list_keys
 from ..answers.key_filter import KeyFilter
 from ..answers.response_writer import ResponseWriter
 from ..config.model import GatewayRoute
+from ..deployments.accounts import AccountFull
+from ..deployments.endpoint_account import EndpointAccount, ReadAnswer
 from ..observability.request_record import RequestRecord
 from ..quotas.endpoint_bound import check_limit, find_most
 from ..quotas.endpoint_use import EndpointCall, EndpointMeter, admit_endpoint
@@ -37,7 +39,7 @@ from .endpoint_ids import (
     record_ids,
 )
 from .endpoint_request import make_request, pick_answer_headers
-from .endpoint_target import EndpointTarget, find_endpoint_targets
+from .endpoint_target import EndpointTarget, find_endpoint_targets, name_target
 from .errors import (
     SHUTDOWN,
     describe_reason,
@@ -177,24 +179,56 @@ class EndpointExchange:
         for number, target in enumerate(asked):
             content.body = original
             is_last = number == len(asked) - 1
-            self.record.note(provider=target.provider.name, model=target.model)
-            http = make_request(self._gateway, self._match, content, target)
-            call = await self.meter.begin_call(target.provider, target.model, most.most)
-            with self._watch() if can_repeat else nullcontext():
-                try:
-                    answer = await self._send(http, call, content.pieces)
-                except TransportError:
-                    if is_last:
-                        raise
-                    continue
-                if answer.head.status in _AGAIN and not is_last:
-                    await answer.aclose()
-                    continue
-                # Who reads a body cannot watch for the client's leaving at the same time.
-                is_read = content.pieces is not None and content.pieces.is_whole
-                with self._watch() if is_read else nullcontext():
-                    await self._deliver(answer, http, call, target)
-                return
+            self.record.note(
+                provider=target.provider.name,
+                model=target.model,
+                deployment=target.deployment or None,
+            )
+            account = EndpointAccount(self._gateway, target.entry, f"{self._arrival.id}@{number}")
+            try:
+                await account.reserve(most.most, is_last=is_last)
+                if await self._ask(content, target, account, most=most, is_last=is_last):
+                    return
+            except AccountFull:
+                if is_last:
+                    raise
+            finally:
+                account.settle()
+
+    async def _ask(
+        self,
+        content: EndpointContent,
+        target: EndpointTarget,
+        account: EndpointAccount,
+        *,
+        most: EndpointCall,
+        is_last: bool,
+    ) -> bool:
+        """Ask one account; return whether the client has its answer, else the next is asked."""
+        can_repeat = content.pieces is None
+        http = make_request(self._gateway, self._match, content, target)
+        call = await self.meter.begin_call(target.provider, target.model, most.most)
+        account.call = call
+        with self._watch() if can_repeat else nullcontext():
+            try:
+                answer = await self._send(http, call, content.pieces)
+            except TransportError as error:
+                await account.note_error(error)
+                if is_last:
+                    raise
+                return False
+            moves_on = answer.head.status in _AGAIN
+            if target.entry is not None and answer.head.status >= 400:
+                answer = await _read_error(answer)
+                moves_on = await account.note_rejection(answer.head, answer.body)
+            if moves_on and not is_last:
+                await answer.aclose()
+                return False
+            # Who reads a body cannot watch for the client's leaving at the same time.
+            is_read = content.pieces is not None and content.pieces.is_whole
+            with self._watch() if is_read else nullcontext():
+                await self._deliver(answer, http, call, target)
+            return True
 
     def _watch(self) -> AbstractContextManager[None]:
         return self._gateway.watch.watch(self._arrival.writer, self._arrival.receive)
@@ -236,6 +270,8 @@ class EndpointExchange:
         reader = AnswerUsageReader(
             self._match.endpoint, answer.head.headers.get("content-type", "")
         )
+        if target.deployment:
+            headers["x-pondero-deployment"] = target.deployment
         try:
             if status >= 300:
                 body = await _read_all(answer)
@@ -294,14 +330,15 @@ class EndpointExchange:
         self, given: tuple[str, ...], uploads: tuple[str, ...], target: EndpointTarget
     ) -> None:
         """Store whose the things are that an answer gives."""
-        gateway, requester, provider = self._gateway, self._requester, target.provider.name
+        gateway, requester = self._gateway, self._requester
+        home = name_target(gateway, target)
         if self._match.endpoint.client_names and not self._match.ids:
             begun = self._find_upload()
-            await claim_names(gateway, requester, given, provider=provider, uploads=begun)
+            await claim_names(gateway, requester, given, home=home, uploads=begun)
             given = ()
         own = self._match.ids
         named, job = (*own, *given, *uploads), own[0] if own else None
-        await record_ids(gateway, requester, named, provider=provider, job=job)
+        await record_ids(gateway, requester, named, home=home, job=job)
 
     async def _let_continue(self, head: tuple[int, dict[str, str]]) -> tuple[str, ...]:
         """Return the ids of uploads in addresses of an answer's headers, which get a pass."""
@@ -363,6 +400,14 @@ async def _send_pieces(
         return found
     body = b"".join([piece async for piece in pieces])
     return await transport.send(replace(http, body=body), timeouts)
+
+
+async def _read_error(answer: AsyncResponse) -> ReadAnswer:
+    """Return an error that is read, so that it says whether another account might answer."""
+    try:
+        return ReadAnswer(answer.head, await _read_all(answer))
+    finally:
+        await answer.aclose()
 
 
 async def _read_all(answer: AsyncIterator[bytes] | AsyncResponse) -> bytes:

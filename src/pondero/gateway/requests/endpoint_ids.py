@@ -11,14 +11,16 @@ from ...dialects import EndpointMatch, find_resource, find_texts
 from ...errors import BadParameter, NotFound, PermissionDenied
 from ..server.context import GatewayContext, Requester
 from .stored_ids import (
+    PROVIDER,
     can_change_owner,
     describe_foreign_id,
     load_owners,
+    make_home_key,
     make_owner_key,
     make_stored_key,
+    read_place,
 )
 
-_PROVIDER = b"provider"
 _ENDED = b"ended"
 
 
@@ -36,7 +38,7 @@ def check_list(match: EndpointMatch, requester: Requester) -> None:
 async def find_home(
     gateway: GatewayContext, requester: Requester, ids: Iterable[str]
 ) -> str | None:
-    """Return the provider that has these things; None if no answer here gave them.
+    """Return the account that has these things; None if no answer here gave them.
 
     Raises NotFound for one that is not the client's, and BadParameter if they are apart.
     """
@@ -44,21 +46,21 @@ async def find_home(
     if not wanted:
         return None
     owner_keys = {id: make_owner_key(id) for id in wanted}
-    home_keys = {id: make_stored_key(_PROVIDER, id) for id in wanted}
-    found = await load_owners(
-        gateway,
-        (*owner_keys.values(), *home_keys.values()),
-        latest=any(map(can_change_owner, wanted)),
-    )
+    home_keys = {id: (make_stored_key(PROVIDER, id), make_home_key(id)) for id in wanted}
+    both = [key for keys in home_keys.values() for key in keys]
+    latest = any(map(can_change_owner, wanted))
+    found = await load_owners(gateway, (*owner_keys.values(), *both), latest=latest)
     key = requester.key
     if key is not None and not key.account_state:
         for id in wanted:
             owner = found.get(owner_keys[id], b"").partition(b"\0")[0]
             if owner != requester.id.encode():
                 raise NotFound(describe_foreign_id(id), status=404)
-    homes = {found[each].decode() for each in home_keys.values() if each in found}
+    # What an answer made has no record of an endpoint.
+    known = (next(filter(None, map(found.get, keys)), None) for keys in home_keys.values())
+    homes = {read_place(each).partition(":")[0] for each in known if each is not None}
     if len(homes) > 1:
-        raise BadParameter("the request names things that two providers have")
+        raise BadParameter("the request names things that two accounts have")
     return next(iter(homes), None)
 
 
@@ -67,10 +69,10 @@ async def record_ids(
     requester: Requester,
     ids: Iterable[str],
     *,
-    provider: str,
+    home: str,
     job: str | None = None,
 ) -> None:
-    """Store which provider has these things, and whose they are, if that is not known yet.
+    """Store which account has these things, and whose they are, if that is not known yet.
 
     What a ``job`` made is of the client whose job it is.
     """
@@ -81,7 +83,7 @@ async def record_ids(
     known = await gateway.shared.owners.get(names)
     maker = known.get(make_owner_key(job)) if job is not None else None
     records = dict.fromkeys(names, maker or requester.id.encode())
-    records |= {make_stored_key(_PROVIDER, id): provider.encode() for id in wanted}
+    records |= {make_stored_key(PROVIDER, id): home.encode() for id in wanted}
     # One that is known is stored again, so that it lasts as long as it is used.
     await gateway.shared.owners.put({**records, **{key: known[key] for key in known if known[key]}})
 
@@ -91,7 +93,7 @@ async def claim_names(
     requester: Requester,
     names: Iterable[str],
     *,
-    provider: str,
+    home: str,
     uploads: Iterable[str],
 ) -> None:
     """Store that things with names of a client's choice are its own, even if others used them.
@@ -104,7 +106,7 @@ async def claim_names(
     if not wanted or await load_owners(gateway, ended, latest=True):
         return
     records = {make_owner_key(name): requester.id.encode() for name in wanted}
-    records |= {make_stored_key(_PROVIDER, name): provider.encode() for name in wanted}
+    records |= {make_stored_key(PROVIDER, name): home.encode() for name in wanted}
     await gateway.shared.owners.put({**records, **dict.fromkeys(ended, b"1")})
 
 

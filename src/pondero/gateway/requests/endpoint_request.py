@@ -19,7 +19,7 @@ def make_request(
     gateway: GatewayContext, match: EndpointMatch, content: EndpointContent, target: EndpointTarget
 ) -> HttpRequest:
     """Return the request to a provider; the model has the provider's name for it."""
-    url, key = gateway.address(target.provider)
+    url, key = gateway.address(target.provider, target.deployment)
     model = target.model
     prefix = match.api.model_prefix
     asked = content.model.removeprefix(prefix) if content.model is not None else None

@@ -1,27 +1,49 @@
-"""Which provider answers a request to an endpoint: by its model's route, its path, or its ids."""
+"""Which account answers a request to an endpoint: by its model's route, its path, or its ids."""
 
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ...canon import Usage
 from ...catalog import ModelEntry, Provider
 from ...dialects import Endpoint, EndpointMatch
 from ...errors import BadParameter, PermissionDenied, UnknownModel, UsageError
 from ...store import load_catalog, price_usage
+from ..config.deployment_names import ACCOUNT, name_account, name_place
 from ..config.model import EndpointRoute, GatewayKey, GatewayRoute
 from ..config.routing import allows_name
 from ..config.secrets import find_provider_url
+from ..deployments.conversation import Conversation
 from ..server.context import GatewayContext
 
 
 class EndpointTarget(Struct, frozen=True):
-    """A provider, the model there (None if the endpoint has none), and the route that says so."""
+    """A provider, the model there (None if the endpoint has none), and the route that says so.
+
+    ``entry``: a model at the deployment that is asked, None for the provider's usual account.
+    """
 
     provider: Provider
     model: str | None = None
     route: GatewayRoute | None = None
     name: str = ""
+    entry: ModelEntry | None = None
+
+    @property
+    def deployment(self) -> str:
+        """Return the name of the deployment that is asked, "" for the provider's usual account."""
+        return self.entry.deployment if self.entry is not None else ""
+
+
+def name_target(gateway: GatewayContext, target: EndpointTarget) -> str:
+    """Return the name of the account of a target, which has what it makes."""
+    if target.entry is not None:
+        return name_place(target.entry)
+    account = name_account(gateway.config, target.provider)
+    name = target.provider.name
+    return f"{account}.{name}" if account.startswith(ACCOUNT) else name
 
 
 def find_endpoint_targets(
@@ -32,7 +54,7 @@ def find_endpoint_targets(
     key: GatewayKey | None,
     home: str | None = None,
 ) -> tuple[EndpointTarget, ...]:
-    """Return the providers to ask, best first; ``home`` is the one that has the things it names.
+    """Return the accounts to ask, best first; ``home`` is the one that has the things it names.
 
     Raises UnknownModel, PermissionDenied and BadParameter.
     """
@@ -40,7 +62,8 @@ def find_endpoint_targets(
     if model is not None:
         found = _find_by_model(gateway, match, model.removeprefix(match.api.model_prefix), key)
         if home is not None:
-            found = tuple(each for each in found if each.provider.name == home)
+            place = gateway.routing.find_home_place(home)
+            found = tuple(each for each in found if (each.provider, each.deployment) == place)
         if found:
             return found
         raise UnknownModel(f"no provider of {model!r} has {match.call} and the ids that it names")
@@ -48,14 +71,49 @@ def find_endpoint_targets(
     if endpoint.model and (is_bound or not endpoint.optional_model):
         raise BadParameter(f"{match.call} needs a model")
     if home is not None:
-        provider = load_catalog().catalog.providers[home]
+        provider, deployment = gateway.routing.find_home_place(home)
         if not _serves(provider, match):
             raise UnknownModel(f"{provider.label} has what this names, and no {match.call}")
-        return (EndpointTarget(provider),)
+        at_home = [each for each in gateway.routing.entries() if each.deployment == deployment]
+        return (EndpointTarget(provider, entry=at_home[0] if deployment and at_home else None),)
     found_by_path = find_provider(gateway, match)
-    if found_by_path is None:
-        raise UnknownModel(f"no provider here has {match.call}")
-    return (EndpointTarget(found_by_path),)
+    if found_by_path is not None:
+        return (EndpointTarget(found_by_path),)
+    if targets := _find_deployments(gateway, match):
+        return targets
+    raise UnknownModel(f"no provider here has {match.call}")
+
+
+def _find_deployments(gateway: GatewayContext, match: EndpointMatch) -> tuple[EndpointTarget, ...]:
+    """Return the deployments that have an endpoint, if no provider itself is asked here."""
+    entries: dict[str, ModelEntry] = {}
+    for each in gateway.routing.entries():
+        is_served = _serves(each.provider, match) and _has(each.provider, match.endpoint)
+        if each.deployment and is_served:  # two names of one account are one
+            entries.setdefault(each.account, replace(each, model=""))
+    names = list(dict.fromkeys(each.provider.name for each in entries.values()))
+    if len(names) > 1:
+        raise _make_ambiguous(match, names)
+    ordered = _balance(tuple(entries.values()), gateway, None)
+    return tuple(EndpointTarget(each.provider, entry=each) for each in ordered)
+
+
+def _make_ambiguous(match: EndpointMatch, names: Iterable[str]) -> BadParameter:
+    message = (
+        f"several providers here have {match.endpoint.name}: {' '.join(names)}; the operator "
+        f'chooses one with [[endpoint]] match = "{match.endpoint.name}", to = "..."'
+    )
+    return BadParameter(message)
+
+
+def _balance(
+    entries: Sequence[ModelEntry], gateway: GatewayContext, route: GatewayRoute | None
+) -> Sequence[ModelEntry]:
+    """Return models in the order to ask them, with the deployments of each balanced."""
+    if not any(each.deployment for each in entries):
+        return entries
+    turns = gateway.order_models(route, entries, (), Conversation({}))
+    return [turn.entry for turn in turns]
 
 
 def _find_by_model(
@@ -79,7 +137,12 @@ def _find_by_model(
     if not chosen:
         made = f"{entries[0].id} has" if entries else "no provider here has"
         raise UnknownModel(f"{made} no {match.call}; ask for a model of another provider")
-    return tuple(EndpointTarget(each.provider, each.model, route, name) for each in chosen)
+    return tuple(
+        EndpointTarget(
+            each.provider, each.model, route, name, entry=each if each.deployment else None
+        )
+        for each in _balance(chosen, gateway, route)
+    )
 
 
 def _names_provider(entries: tuple[ModelEntry, ...], model: str) -> bool:
@@ -113,12 +176,7 @@ def find_provider(
         sold = {url: each for url, each in places.items() if _sells(each, model)}
         places = sold if len(sold) == 1 else places
     if len(places) > 1:
-        names = " ".join(each.name for each in places.values())
-        message = (
-            f"several providers here have {match.endpoint.name}: {names}; the operator chooses one "
-            f'with [[endpoint]] match = "{match.endpoint.name}", to = "..."'
-        )
-        raise BadParameter(message)
+        raise _make_ambiguous(match, (each.name for each in places.values()))
     return next(iter(places.values()), None)
 
 

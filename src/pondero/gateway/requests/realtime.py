@@ -158,6 +158,7 @@ class SocketExchange:
             route=route.match if route is not None else None,
             provider=target.provider.name,
             model=target.model,
+            deployment=target.deployment or None,
         )
         check_rules(
             match,

@@ -120,7 +120,8 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
     if there are any; ``request`` has their changes. ``unread``: what ``read_history`` may restore
     in addition. ``conversation``: what keeps it on one of several deployments; None if none of its
     models has several. ``memo``: what is known of its messages since earlier requests. ``framed``:
-    the same request as a text in a known frame.
+    the same request as a text in a known frame. ``bound``: ids of things that it can do without,
+    and the accounts that have them.
     """
 
     call: ClientRequest
@@ -148,6 +149,7 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
     unread: UnreadHistory | None = None
     memo: ConversationMemo | None = None
     framed: "FramedText | None" = None
+    bound: tuple[tuple[str, str], ...] = ()
 
     @property
     def writes_answer(self) -> bool:

@@ -76,7 +76,7 @@ class SocketIds:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return
         ids = [id for path in self._match.endpoint.gives for id in find_texts(raw, path)]
-        await record_ids(self._gateway, self._requester, ids, provider=provider)
+        await record_ids(self._gateway, self._requester, ids, home=provider)
 
 
 def _encode(message: str | bytes) -> bytes:

@@ -23,6 +23,8 @@ from .portability import is_same_dialect
 from .routed_request import RoutedRequest, StoredLevel
 from .translation import check_translatable
 
+PROVIDER = b"provider"
+"""The purpose of the record of which account has a thing that an endpoint made."""
 _END = b"\0"  # between an owner, the level that its conversation ended with, and who set it
 _GATEWAY = b"gateway"
 _NO_CLIENT = b"-"  # the owner of a rejected answer
@@ -135,10 +137,22 @@ def _is_plain(each: StoredId) -> bool:
     return each.may_be_dropped or each.is_shared or each.has_content
 
 
+def _is_placed(each: StoredId) -> bool:
+    """Return whether it matters which account has a thing."""
+    return each.needs_account or each.is_optional
+
+
 def _list_record_keys(routed: RoutedRequest) -> tuple[dict[str, str], dict[str, str]]:
     """Return the keys of the owners of ids, and of their homes, if the models have several."""
     ids = [each.id for each in routed.stored.named if not each.of_account]
-    homes = {_make_home_key(id): id for id in ids} if routed.conversation is not None else {}
+    homes: dict[str, str] = {}
+    if routed.conversation is not None:
+        client = routed.call.requester.id
+        # The answer that gave an id says it best, then the endpoint that made the thing.
+        placed = [each.id for each in routed.stored.named if _is_placed(each)]
+        homes |= {_make_named_key(id, client): id for id in placed}
+        homes |= {make_stored_key(PROVIDER, id): id for id in placed}
+        homes |= {make_home_key(id): id for id in ids}
     return {make_owner_key(id): id for id in ids}, homes
 
 
@@ -155,7 +169,7 @@ async def _load_records(
     keys = [*owners, *places]
     latest = _needs_latest(routed)
     known = await load_owners(gateway, keys, latest=latest, reading=reading)
-    homes = {places[key]: _read_home(home).entry for key, home in known.items() if key in places}
+    homes = {places[key]: read_place(home) for key, home in known.items() if key in places}
     return {owners[key]: owner for key, owner in known.items() if key in owners}, homes
 
 
@@ -226,6 +240,16 @@ class GivenIdRecorder:
         if home is not None:
             place = (client.encode(), home.encode(), routed.resolved.name.encode())
             self._home = _END.join(place)
+        # A thing that a client names is where a request with it was answered.
+        self._named: dict[str, bytes] = {}
+        if home is not None and routed.conversation is not None:
+            known = {*routed.stored.known, *(id for id, _ in routed.bound)}
+            self._named = {
+                _make_named_key(each.id, client): home.encode()
+                for each in routed.stored.named
+                if _is_placed(each) and each.id not in known
+            }
+        self._is_answered = False
         wanted = any(map(routed.call.http.body.__contains__, rules.answer_marks))
         self._find_answer = rules.find_answer if wanted else None
         self._ids: set[str] = set()
@@ -236,6 +260,7 @@ class GivenIdRecorder:
 
     def feed(self, data: bytes) -> None:
         """Take some whole lines of a stream."""
+        self._is_answered = True
         marks = self._rules.marks
         if self._find_answer is None and not any(mark in data for mark in marks):
             return
@@ -248,6 +273,7 @@ class GivenIdRecorder:
 
     def take_whole(self, body: bytes) -> None:
         """Take an answer in one piece."""
+        self._is_answered = True
         self._ids.update(self._rules.find_given(body, stream=False))
         if self._find_answer is not None:
             self._ids.update(self._find_answer(body, stream=False))
@@ -257,6 +283,9 @@ class GivenIdRecorder:
 
         ``is_passed``: no hook can reject the answer any more, so that it may be fetched.
         """
+        if self._named and self._is_answered:
+            named, self._named = self._named, {}
+            await gateway.shared.owners.put(named)
         if not self._ids and not (is_passed and self._homeless):
             return
         ids, self._ids = self._ids - self._recorded, set()
@@ -265,7 +294,7 @@ class GivenIdRecorder:
         if self._home is not None:
             self._homeless |= ids
         if self._home is not None and is_passed:
-            records |= {_make_home_key(id): self._home for id in self._homeless}
+            records |= {make_home_key(id): self._home for id in self._homeless}
             self._homeless.clear()
         if records:
             await gateway.shared.owners.put(records)
@@ -289,9 +318,14 @@ class StoredHome(NamedTuple):
 
 async def find_home(gateway: GatewayContext, id: str) -> StoredHome | None:
     """Return where a stored thing is; None if no answer gave its id."""
-    key = _make_home_key(id)
+    key = make_home_key(id)
     found = (await gateway.shared.owners.get([key])).get(key)
     return None if found is None else _read_home(found)
+
+
+def read_place(record: bytes) -> str:
+    """Return where a thing is: the record of an answer's id has an owner and a name too."""
+    return _read_home(record).entry if _END in record else record.decode()
 
 
 def _read_home(record: bytes) -> StoredHome:
@@ -318,8 +352,14 @@ def make_owner_key(id: str) -> str:
     return make_stored_key(b"stored", id)
 
 
-def _make_home_key(id: str) -> str:
+def make_home_key(id: str) -> str:
+    """Return the name of the record of where the thing is that an answer's id names."""
     return make_stored_key(b"home", id)
+
+
+def _make_named_key(id: str, client: str) -> str:
+    """Return the name of the record of where a thing is that this client names."""
+    return make_stored_key(b"named\0" + client.encode(), id)
 
 
 def make_stored_key(purpose: bytes, id: str) -> str:

@@ -9,6 +9,7 @@ from ...canon import (
     HttpResponse,
     Json,
 )
+from ...catalog import ModelEntry
 from ...dialects import NAMES, ModelEndpoints, Rejected, Service, get_dialect
 from ...errors import PonderoError
 from ...exchange import estimate_tokens
@@ -67,8 +68,21 @@ async def _count(
 
 
 async def _ask_service(gateway: GatewayContext, routed: RoutedRequest) -> int | None:
-    """Return the count of the model's own service; None if it has none, or fails."""
-    entry = routed.resolved.entries[0]
+    """Return the count of the model's own service; None if it has none, or fails.
+
+    Any account of the first model can count; one that is paused comes last.
+    """
+    first = routed.resolved.entries[0]
+    same = [each for each in routed.resolved.entries if each.id == first.id]
+    for entry in sorted(same, key=gateway.accounts.find_pause):
+        if (tokens := await _ask_account(gateway, routed, entry)) is not None:
+            return tokens
+    return None
+
+
+async def _ask_account(
+    gateway: GatewayContext, routed: RoutedRequest, entry: ModelEntry
+) -> int | None:
     caller = get_dialect(entry.provider.dialect).caller()
     if (count := caller.find_count(entry.quirks)) is None:
         return None

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from pondero.canon import HttpRequest, HttpResponse, Json, get_decoder, get_path
-from pondero.dialects.bodies import iter_ids
+from pondero.dialects.bodies import drop_named, iter_ids
 from pondero.dialects.dialect import StoredId, StoredIds
 from pondero.dialects.escaped_names import may_escape_names
 
@@ -40,13 +40,50 @@ def find(http: HttpRequest) -> tuple[StoredId, ...]:
 def _iter_ids(body: dict[str, Any]) -> Iterator[StoredId]:
     named = body.pop(_CONTAINER, None)
     if id := named.get("id") if isinstance(named, dict) else named:
-        yield StoredId(_CONTAINER, str(id), may_be_dropped=True)
+        yield StoredId(_CONTAINER, str(id), may_be_dropped=True, is_optional=True)
     if id := get_path(body, _BEFORE):
-        yield StoredId(".".join(_BEFORE), str(id), may_be_dropped=True)
+        yield StoredId(".".join(_BEFORE), str(id), may_be_dropped=True, is_optional=True)
     if id := get_path(body, _THREAD):
         yield StoredId(".".join(_THREAD), str(id))
-    for id in iter_ids(body, _FILES):
-        yield StoredId("file_id", id, may_be_dropped=True, is_shared=True)
+    turns = body.pop("messages", None)
+    for turn in turns if isinstance(turns, list) else ():
+        # Files in an answer were written by code; nothing reads them there.
+        is_answer = isinstance(turn, dict) and turn.get("role") == "assistant"
+        for id in iter_ids(turn, _FILES):
+            yield _make_file_id(id, is_optional=is_answer)
+    yield from map(_make_file_id, iter_ids(body, _FILES))
+
+
+def _make_file_id(id: str, *, is_optional: bool = False) -> StoredId:
+    return StoredId("file_id", id, may_be_dropped=True, is_shared=True, is_optional=is_optional)
+
+
+def leave_out(data: bytes, ids: frozenset[str]) -> bytes:
+    """Return a body without the containers and written files of another account."""
+    body = msgspec.json.decode(data)
+    named = body.get(_CONTAINER)
+    if isinstance(named, dict) and named.get("id") in ids:
+        body[_CONTAINER] = {name: value for name, value in named.items() if name != "id"} or None
+    elif named in ids:
+        body[_CONTAINER] = None
+    if body.get(_CONTAINER) is None:
+        body.pop(_CONTAINER, None)
+    if get_path(body, _BEFORE) in ids:
+        del body[_BEFORE[0]]
+    for turn in body.get("messages", ()):
+        if turn.get("role") == "assistant" and isinstance(turn.get("content"), list):
+            kept = (block for block in turn["content"] if not _is_upload(block, ids))
+            turn["content"] = [_drop_files(block, ids) for block in kept]
+    return msgspec.json.encode(body)
+
+
+def _is_upload(block: Json, ids: frozenset[str]) -> bool:
+    return isinstance(block, dict) and block.get("type") == _MADE[1] and block.get("file_id") in ids
+
+
+def _drop_files(block: Json, ids: frozenset[str]) -> Json:
+    is_made = isinstance(block, dict) and str(block.get("type")).endswith(_MADE)
+    return drop_named(block, _FILES, ids) if is_made else block
 
 
 def reject(stored: StoredId) -> HttpResponse:
@@ -120,4 +157,5 @@ STORED_IDS = StoredIds(
     answer_marks=_ANSWERS,
     levels_at=(".".join(_THREAD),),
     named_at=_FILES,
+    leave_out=leave_out,
 )

@@ -18,6 +18,7 @@ from .errors import error
 
 _BODY = get_decoder(dict[str, Any])
 _MARKS = (b'"audio"', b"container", b"file_id", b"vector_store")
+_BOXES, _FILES = ("container", "container_id"), ("file_id", "file_ids")
 _STORES = ("vector_store_id", "vector_store_ids")
 
 
@@ -31,13 +32,12 @@ def find(http: HttpRequest) -> tuple[StoredId, ...]:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return ()  # ``parse`` rejects it
     spoken = _iter_named(body.get("messages"), "audio", "id")
-    tools = [body.get("tools"), body.get("tool_choice")]
-    boxes = iter_ids(tools, ("container", "container_id"))
-    files = iter_ids(body, ("file_id", "file_ids"))
+    boxes = iter_ids([body.get("tools"), body.get("tool_choice")], _BOXES)
+    files = iter_ids(body, _FILES)
     stores = iter_ids(body, _STORES)
     return (
         *(StoredId("messages", id, is_item=True) for id in spoken),
-        *(StoredId("tools", id, may_be_dropped=True) for id in boxes),
+        *(StoredId("tools", id, may_be_dropped=True, is_optional=True) for id in boxes),
         *(StoredId("file_id", id, may_be_dropped=True, is_shared=True) for id in files),
         *(StoredId(_STORES[0], id, may_be_dropped=True, is_shared=True) for id in stores),
     )
@@ -48,6 +48,18 @@ def _iter_named(several: Json, holder: str, name: str) -> Iterator[str]:
         inner: Any = each.get(holder) if isinstance(each, dict) else None
         if isinstance(inner, dict) and isinstance(id := inner.get(name), str):
             yield id
+
+
+def leave_out(data: bytes, ids: frozenset[str]) -> bytes:
+    """Return a body without the tools that use containers of another account."""
+    body = msgspec.json.decode(data)
+    for field in ("tools", "tool_choice"):
+        if ids.intersection(iter_ids(body.get(field), _BOXES)):
+            kept = body[field] if isinstance(body[field], list) else ()
+            body[field] = [each for each in kept if not ids.intersection(iter_ids(each, _BOXES))]
+        if field in body and not body[field]:
+            del body[field]
+    return msgspec.json.encode(body)
 
 
 def reject(stored: StoredId) -> HttpResponse:
@@ -94,4 +106,5 @@ STORED_IDS = StoredIds(
     find_given=find_given,
     marks=(b'"audio"',),
     named_at=("file_id",),
+    leave_out=leave_out,
 )

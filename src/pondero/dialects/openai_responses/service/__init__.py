@@ -133,6 +133,7 @@ SERVICE = Service(
         levels_at=stored_ids.LEVELS_AT,
         forward=stored_ids.forward,
         named_at=stored_ids.NAMED_AT,
+        leave_out=stored_ids.leave_out,
     ),
     kept_responses=_KEPT,
     shows_thinking=False,

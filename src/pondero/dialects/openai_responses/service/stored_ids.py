@@ -111,16 +111,55 @@ def _iter_ids(body: dict[str, Json], data: bytes) -> Iterator[StoredId]:
         if (held := body.get(name)) is not None:
             yield StoredId(name, _id_of(held), of_account=True, is_history=True)
     if compared := get_path(body, _COMPARED):
-        yield StoredId(_COMPARED[0], str(compared), may_be_dropped=True)
+        yield StoredId(_COMPARED[0], str(compared), may_be_dropped=True, is_optional=True)
     for item in _iter_objects(body.get("input")):
         yield from _iter_item_ids(item, has_boxes=has_boxes)
     for field in ("tools", "tool_choice") if has_boxes else ():
-        yield from (StoredId(field, id) for id in iter_ids(body.get(field), _BOXES))
-    for field, value in body.items() if has_files else ():
-        files = iter_ids({field: value}, _FILES)
-        yield from (StoredId(field, id, may_be_dropped=True, is_shared=True) for id in files)
-        stores = iter_ids({field: value}, _STORES)
-        yield from (StoredId(_STORE, id, may_be_dropped=True, is_shared=True) for id in stores)
+        boxes = iter_ids(body.get(field), _BOXES)
+        yield from (StoredId(field, id, is_optional=True) for id in boxes)
+    if has_files:
+        yield from _iter_files(body)
+
+
+def _iter_files(body: dict[str, Json]) -> Iterator[StoredId]:
+    for field, value in body.items():
+        for each in value if field == "input" and isinstance(value, list) else [value]:
+            is_answer = field == "input" and _is_answer(each)
+            for id in iter_ids({field: each}, _FILES):
+                yield StoredId(
+                    field, id, may_be_dropped=True, is_shared=True, is_optional=is_answer
+                )
+        for id in iter_ids({field: value}, _STORES):
+            yield StoredId(_STORE, id, may_be_dropped=True, is_shared=True)
+
+
+def _is_answer(item: Json) -> bool:
+    """Return whether an item is of an answer: code wrote its files, and nothing reads them."""
+    if not isinstance(item, dict):
+        return False
+    return item.get("role") == "assistant" or str(item.get("type")).endswith("_call")
+
+
+def leave_out(data: bytes, ids: frozenset[str]) -> bytes:
+    """Return a body with new containers in the places of another account's."""
+    body = msgspec.json.decode(data)
+    for field in ("tools", "tool_choice"):
+        if field in body:
+            body[field] = _renew_boxes(body[field], ids)
+    if get_path(body, _COMPARED) in ids:
+        del body[_COMPARED[0]][_COMPARED[1]]
+    return msgspec.json.encode(body)
+
+
+def _renew_boxes(value: Json, ids: frozenset[str]) -> Json:
+    if isinstance(value, list):
+        return [_renew_boxes(each, ids) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if value.get("container_id") in ids:  # the environment of a shell (openai 3.49.0 types)
+        return {"type": "container_auto"}
+    new = {name: _renew_boxes(inner, ids) for name, inner in value.items()}
+    return {**new, "container": {"type": "auto"}} if new.get("container") in ids else new
 
 
 def _iter_item_ids(item: dict[str, Json], *, has_boxes: bool = True) -> Iterator[StoredId]:
@@ -138,7 +177,7 @@ def _iter_item_ids(item: dict[str, Json], *, has_boxes: bool = True) -> Iterator
         else:
             boxes = ((id, False) for id in iter_ids({name: inner}, _BOXES))
         for id, mentioned in boxes:
-            yield StoredId("input", id, may_be_dropped=True, is_shared=mentioned)
+            yield StoredId("input", id, may_be_dropped=True, is_shared=mentioned, is_optional=True)
 
 
 def _id_of(held: Json) -> str:

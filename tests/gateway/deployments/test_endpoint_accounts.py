@@ -1,0 +1,157 @@
+"""Endpoints of a route to deployments: their keys, their limits, and things that they store."""
+
+import json
+from collections import Counter
+from typing import Any
+
+import anyio
+import pytest
+from tests.gateway.asgi import Came, came
+from tests.gateway.deployments.test_bound_ids import Canned
+from tests.gateway.four_accounts import Account, Clock, FourAccounts, deploy, make_gateway
+
+from pondero.canon import HttpRequest
+
+_EMBEDDINGS = {
+    "object": "list",
+    "data": [{"object": "embedding", "index": 0, "embedding": [0.1]}],
+    "model": "m",
+    "usage": {"prompt_tokens": 3, "total_tokens": 3},
+}
+
+
+def begin(monkeypatch, *accounts: Account, provider="openai", model="gpt-5.5", **fields: Any):
+    clock, canned = Clock(), Canned()
+    canned.answers |= {
+        "/embeddings": _EMBEDDINGS,
+        "/files": {"id": "file-1", "object": "file", "type": "file"},
+        "/files/file-1": {"id": "file-1", "object": "file", "type": "file"},
+        "/cachedContents": {"name": "cachedContents/1", "model": "models/m"},
+        "/count_tokens": {"input_tokens": 77},
+    }
+    service = FourAccounts(clock, *accounts, emulator=canned)  # type: ignore[arg-type]  # it sends
+    deployments = deploy(provider, accounts)
+    app, gateway = make_gateway(service, deployments, model, monkeypatch=monkeypatch, **fields)
+
+    async def send(path: str, body: Any = None, method: str = "POST") -> Came:
+        data = b"" if body is None else json.dumps(body).encode()
+        headers = {"content-type": "application/json", "content-length": str(len(data))}
+        return await came(app, HttpRequest(method, f"http://gateway{path}", headers, data))
+
+    return send, gateway, service
+
+
+def embed(send: Any) -> Any:
+    return send("/v1/embeddings", {"model": "pool", "input": "Hi"})
+
+
+_EMBEDDER = "text-embedding-3-small"
+
+
+def test_embeddings_of_a_route_go_to_its_deployments_within_their_limits(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "key-of-nobody")  # the provider's own is not named
+
+    async def run() -> tuple[list[Came], FourAccounts]:
+        send, _, service = begin(
+            monkeypatch, Account("north", 3), Account("south", 3), model=_EMBEDDER
+        )
+        return [await embed(send) for _ in range(8)], service
+
+    answers, service = anyio.run(run)
+    assert Counter(each.status for each in answers) == {200: 6, 429: 2}, answers[0].body
+    assert service.served == {"north": 3, "south": 3}
+    assert [account.rejected for account in service.accounts.values()] == [0, 0]
+    named = {each.headers["x-pondero-deployment"] for each in answers if each.status == 200}
+    assert named == {"north", "south"}
+    assert 50 <= float(answers[-1].headers["retry-after"]) <= 62
+
+
+@pytest.mark.parametrize("death", ["gone", 401, 429, 500])
+def test_an_account_that_fails_leaves_its_endpoints_to_the_next(monkeypatch, death):
+    async def run() -> tuple[list[Came], FourAccounts]:
+        send, _, service = begin(
+            monkeypatch, Account("north"), Account("south"), model=_EMBEDDER, balance="order"
+        )
+        north = service.accounts["north"]
+        north.is_dead, north.status = death == "gone", None if death == "gone" else int(death)
+        return [await embed(send) for _ in range(4)], service
+
+    answers, service = anyio.run(run)
+    assert {each.status for each in answers} == {200}
+    assert service.served == {"south": 4}
+    if death == 401:  # it is paused
+        assert len(service.accounts["north"].bodies) == 1
+
+
+def test_a_request_that_is_wrong_is_sent_to_one_account(monkeypatch):
+    async def run() -> tuple[Came, FourAccounts]:
+        send, _, service = begin(
+            monkeypatch, Account("north"), Account("south"), model=_EMBEDDER, balance="order"
+        )
+        north = service.accounts["north"]
+        error = {"message": "too long", "type": "invalid_request_error"}
+        north.status, north.error = 400, json.dumps({"error": error}).encode()
+        return await embed(send), service
+
+    answer, service = anyio.run(run)
+    assert (answer.status, json.loads(answer.body)["error"]["message"]) == (400, "too long")
+    assert service.accounts["south"].bodies == []
+
+
+def test_a_file_stays_with_the_account_that_got_it_and_so_do_requests_with_it(monkeypatch):
+    async def run() -> None:
+        send, _, service = begin(monkeypatch, *map(Account, ("north", "south")), balance="spread")
+        homes = set()
+        for _ in range(8):
+            made = await send("/v1/files", {"purpose": "user_data"})
+            assert made.status == 200, made.body
+            home = made.headers["x-pondero-deployment"]
+            homes.add(home)
+            read = await send("/v1/files/file-1", None, "GET")
+            assert read.headers["x-pondero-deployment"] == home
+            part = {"type": "input_file", "file_id": "file-1"}
+            body = {"model": "pool", "store": False, "input": [{"role": "user", "content": [part]}]}
+            answer = await send("/v1/responses", body)
+            assert answer.headers["x-pondero-deployment"] == home, answer.body
+        assert homes == {"north", "south"}
+        assert service.served.total() == 24
+
+    anyio.run(run)
+
+
+def test_a_cache_is_made_and_used_at_one_account(monkeypatch):
+    async def run() -> None:
+        send, _, _ = begin(
+            monkeypatch,
+            *map(Account, ("north", "south")),
+            provider="google",
+            model="gemini-3-flash-preview",
+            balance="spread",
+        )
+        contents = [{"role": "user", "parts": [{"text": "Hi"}]}]
+        for _ in range(6):
+            made = await send("/v1beta/cachedContents", {"model": "models/pool"})
+            assert made.status == 200, made.body
+            home = made.headers["x-pondero-deployment"]
+            body = {"cachedContent": "cachedContents/1", "contents": contents}
+            answer = await send("/v1beta/models/pool:generateContent", body)
+            assert answer.headers["x-pondero-deployment"] == home
+
+    anyio.run(run)
+
+
+def test_tokens_are_counted_by_another_account_if_one_is_dead(monkeypatch):
+    async def run() -> tuple[Came, FourAccounts]:
+        send, _, service = begin(
+            monkeypatch,
+            *map(Account, ("north", "south")),
+            provider="anthropic",
+            model="claude-opus-5",
+        )
+        service.accounts["north"].status = 401
+        body = {"model": "pool", "messages": [{"role": "user", "content": "Hi"}]}
+        return await send("/v1/messages/count_tokens", body), service
+
+    answer, service = anyio.run(run)
+    assert json.loads(answer.body) == {"input_tokens": 77}
+    assert service.served == {"south": 1}
