@@ -5,8 +5,8 @@ from threading import Thread
 import pytest
 import uvicorn
 
-from pondero.gateway.server import resting_server
-from pondero.gateway.server.resting_server import RestingServer
+from pondero.gateway.server import _resting_server as resting_server
+from pondero.gateway.server._resting_server import RestingServer
 
 
 async def _answer(scope, receive, send):
