@@ -323,7 +323,7 @@ class App:
                 found = await answer_stored_call(gateway, http, requester, writer)
             if found is None:
                 what = "model list"
-                found = await answer_models(gateway, http, requester.key)
+                found = await answer_models(gateway, http, requester.key, requester.group)
             found = found or write_not_found(http)
             _note_response(record, found, what)
             if found.status >= 400:
