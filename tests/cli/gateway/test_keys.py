@@ -91,7 +91,9 @@ def test_create_warns_of_a_group_that_the_file_does_not_have(call, file):
 def test_create_warns_of_a_key_that_has_already_expired(call):
     err = call("keys", "create", "--gateway", "carl", "--expires", "2020-01-01")[2]
     assert "the key 'carl' has already expired (2020-01-01)" in " ".join(err.split())
-    assert "expired" not in call("keys", "create", "--gateway", "carl", "--expires", "2099-01-01")[2]
+    assert (
+        "expired" not in call("keys", "create", "--gateway", "carl", "--expires", "2099-01-01")[2]
+    )
 
 
 def test_a_key_for_metrics_alone_is_made_with_two_options(call, file):
