@@ -217,10 +217,10 @@ def rotate_secret(*, file: str | None) -> None:
         record_command(config, "secret.rotate", "envelope_secret", error=error)
         raise
     record_command(config, "secret.rotate", "envelope_secret")
-    named = f"of {config.path}" if config.path else "without a configuration (name one: --config)"
     where = "the data folder" if config.server.state == "memory" else "Redis"
+    named = f"also that of {config.path}" if config.path else "name one with Redis: --config FILE"
     echo(
-        f"gateways {named} have a new secret, stored in {where}; "
+        f"a new secret is stored in {where}, for all gateways that use it ({named}); "
         "envelopes made with older ones still open",
         err=True,
     )

@@ -418,7 +418,10 @@ def _check_metrics_key(requester: Requester) -> None:
     """Raise AccessDenied for a key that may not see the names and the use of all others."""
     key = requester.key
     if key is not None and not (key.admin or key.metrics):
-        message = f"the key {key.name!r} may not read metrics; write metrics = true under [[key]]"
+        message = (
+            f"the key {key.name!r} may not read metrics; write metrics = true under its [[key]], "
+            "and let the gateway read the file again"
+        )
         raise AccessDenied(403, message, key=key.name)
 
 
