@@ -78,6 +78,24 @@ def test_a_name_that_the_file_or_the_console_has_already_is_rejected(call, file)
     assert call("keys", "create", "--gateway", "another", *where)[0] == 0
 
 
+def test_create_warns_of_a_group_that_the_file_does_not_have(call, file):
+    options = ("--group", "research", "--config", str(file))
+    code, _, err = call("keys", "create", "--gateway", "carl", *options)
+    assert code == 0
+    assert f"{file} has no group 'research' yet; add a [[group]]" in " ".join(err.split())
+
+    file.write_text(f'{KEY}\n[[group]]\nname = "research"\n')
+    assert "[[group]]" not in call("keys", "create", "--gateway", "carl", *options)[2]
+
+
+def test_create_warns_of_a_key_that_has_already_expired(call):
+    err = call("keys", "create", "--gateway", "carl", "--expires", "2020-01-01")[2]
+    assert "the key 'carl' has already expired (2020-01-01)" in " ".join(err.split())
+    assert (
+        "expired" not in call("keys", "create", "--gateway", "carl", "--expires", "2099-01-01")[2]
+    )
+
+
 def test_a_key_for_metrics_alone_is_made_with_two_options(call, file):
     options = ("--metrics", "--no-models", "--config", str(file))
     code, lines, _ = call("keys", "create", "--gateway", "prometheus", *options)

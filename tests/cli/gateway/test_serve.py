@@ -603,6 +603,22 @@ def test_a_model_that_the_catalog_does_not_have_is_told_with_what_follows(
     assert call("serve", "--config", path, "--offline", *start)[2] == ""
 
 
+def test_a_model_that_looks_misspelt_starts_nothing(call, served, tmp_path):
+    path = written(tmp_path, _LIMITED.replace("claude-opus-5", "claude-opsu-5"))
+    code, _, err = call("serve", "--config", path, "--offline")
+
+    assert (code, served) == (2, [])
+    assert f"{path}:3: unknown model 'anthropic:claude-opsu-5'; did you mean" in err
+
+
+def test_a_model_that_is_like_no_other_gets_no_guess(call, served, tmp_path):
+    path = written(tmp_path, _LIMITED.replace("claude-opus-5", "foo"))
+    code, _, err = call("serve", "--config", path, "--offline", "--check")
+
+    assert code == 0
+    assert "'anthropic:foo' is not in the catalog; it is asked" in " ".join(err.split())
+
+
 def test_an_unknown_model_is_not_told_of_a_server_of_ones_own(call, served, tmp_path):
     path = written(tmp_path, _LIMITED.replace("anthropic:claude-opus-5", "ollama:mine"))
     assert call("serve", "--config", path, "--check", "--offline")[2] == ""

@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import msgspec
 import pytest
@@ -142,7 +143,12 @@ MISTAKES = [
     (f"sha256:{'a' * 64}", SECRET, 23, "'pondero keys create --gateway' prints"),
     ('"opus", "claude-*"', '"opsu"', 25, "did you mean 'opus'?"),
     ("cost = 50", 'cost = "50"', 26, "write cost = 50"),
-    ('per = "month"', 'per = "mont"', 26, 'write per = "month"'),
+    (
+        'per = "month"',
+        'per = "mont"',
+        26,
+        'write per = "month", "week", "day" or "hour" in a budget',
+    ),
     ("cost = 50", "csot = 50", 26, "did you mean 'cost'?"),
     ("cost = 50, thinking_tokens = 5000000, ", "", 26, "no maximum is set"),
     ("cost = 50", "money = 50", 26, "unknown key 'money'; it is now 'cost'"),
@@ -392,6 +398,8 @@ def test_several_workers_share_what_they_count(read):
         BadConfig, match="2 workers would count the limit of route 'opus' separately"
     ):
         check_sharing(read(f"{bounded}limit = {{ requests = 3 }}\n"))
+    with pytest.raises(BadConfig, match="would count the budget of route 'opus' separately"):
+        check_sharing(read(f"{bounded}budget = {{ cost = 3 }}\n"))
     shared = bounded.replace("[[route]]", 'state = "redis://host:6379/0"\n[[route]]')
     check_sharing(read(f"{shared}limit = {{ requests = 3 }}\n"))
 
@@ -414,3 +422,9 @@ def test_a_budget_is_per_month_and_a_limit_per_minute_unless_the_file_says_other
     assert found.budget is not None
     assert found.limit is not None
     assert (found.budget.per, found.limit.per) == ("month", "minute")
+
+
+def test_the_example_of_a_period_names_all_that_there_are():
+    periods = {*get_args(get_type_hints(SpendBudget)["per"])}
+    periods |= {*get_args(get_type_hints(RateLimitRule)["per"])}
+    assert periods <= set(re.findall(r'"(\w+)"', EXAMPLES["per"]))

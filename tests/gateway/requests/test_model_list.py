@@ -20,6 +20,7 @@ from pondero.emulator import Emulator
 from pondero.gateway import hash_key, make_key, run_gateway_in_thread
 from pondero.gateway.config.model import (
     GatewayConfig,
+    GatewayGroup,
     GatewayKey,
     GatewayRoute,
     LevelRules,
@@ -137,10 +138,10 @@ def test_coheres_client_reads_the_list_and_one_model(url):
     assert caught.value.status_code == 404
 
 
-def ask(path: str, routing=ROUTING, method="GET", body=b"", key=None, **headers):
+def ask(path: str, routing=ROUTING, method="GET", body=b"", key=None, group=None, **headers):
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
     return answer_model_list(
-        HttpRequest(method, f"http://127.0.0.1:8787{path}", sent, body), routing, key
+        HttpRequest(method, f"http://127.0.0.1:8787{path}", sent, body), routing, key, group=group
     )
 
 
@@ -184,6 +185,48 @@ def test_codex_asks_by_itself_for_the_level_that_the_rules_give(rules, default, 
     routing = Routing(GatewayConfig(routes=(route,)), load_catalog())
     (model,) = json.loads(ask("/v1/models?client_version=0", routing, key=key).body)["models"]
     assert model["default_reasoning_level"] == default
+
+
+@pytest.mark.parametrize(
+    ("rules", "levels"),
+    [
+        (LevelRules(), "none low medium high xhigh max"),
+        (LevelRules(default="low"), "none low medium high xhigh max"),
+        (LevelRules(cap="high"), "none low medium high"),
+        (LevelRules(floor="medium", cap="high"), "medium high"),
+        (LevelRules(force="medium"), "medium"),
+        (LevelRules(cap="off"), ""),
+    ],
+)
+@pytest.mark.parametrize("holder", ["route", "group", "key"])
+def test_the_list_has_only_levels_that_the_rules_allow(rules, levels, holder):
+    """A user who picks one of the others would get less, and few clients show the header."""
+    route = replace(OPUS, thinking=rules) if holder == "route" else OPUS
+    group = GatewayGroup("research", thinking=rules if holder == "group" else LevelRules())
+    own = rules if holder == "key" else LevelRules()
+    key = GatewayKey("ci", "hash", thinking=own, group="research")
+    routing = Routing(GatewayConfig(routes=(route,), groups=(group,)), load_catalog())
+
+    response = ask("/v1/models?client_version=0", routing, key=key, group=group)
+    (model,) = json.loads(response.body)["models"]
+    assert [each["effort"] for each in model["supported_reasoning_levels"]] == levels.split()
+    assert model["default_reasoning_level"] in (levels.split() or [None])
+
+    response = ask("/v1/models", routing, key=key, group=group, x_api_key="k")
+    (model,) = json.loads(response.body)["data"]
+    effort = model["capabilities"]["effort"]
+    offered = {name for name in effort if name != "supported" and effort[name]["supported"]}
+    assert offered == set(levels.split()) - {"none"}
+
+
+@pytest.mark.parametrize("rules", [LevelRules(cap="off"), LevelRules(floor="max")])
+def test_a_model_that_cannot_keep_a_rule_has_the_level_that_it_gets(rules):
+    route = replace(FLASH, thinking=rules)
+    routing = Routing(GatewayConfig(routes=(route,)), load_catalog())
+    (model,) = json.loads(ask("/v1/models?client_version=0", routing).body)["models"]
+
+    (level,) = model["supported_reasoning_levels"]
+    assert model["default_reasoning_level"] == level["effort"]
 
 
 @pytest.mark.parametrize(

@@ -217,10 +217,10 @@ def rotate_secret(*, file: str | None) -> None:
         record_command(config, "secret.rotate", "envelope_secret", error=error)
         raise
     record_command(config, "secret.rotate", "envelope_secret")
-    named = f"of {config.path}" if config.path else "without a configuration (name one: --config)"
     where = "the data folder" if config.server.state == "memory" else "Redis"
+    named = f"also that of {config.path}" if config.path else "name one with Redis: --config FILE"
     echo(
-        f"gateways {named} have a new secret, stored in {where}; "
+        f"a new secret is stored in {where}, for all gateways that use it ({named}); "
         "envelopes made with older ones still open",
         err=True,
     )
@@ -316,6 +316,11 @@ def create(
         expires=parse_expiry(expires) if expires is not None else None,
         group=group,
     )
+    if has_expired(made):
+        warn(f"the key {name!r} has already expired ({expires}); requests with it get 401")
+    if config is not None and group is not None and config.find_group(group) is None:
+        place = config.path or "the configuration"
+        warn(f"{place} has no group {group!r} yet; add a [[group]] with this name to it")
     echo(_READ_AGAIN, err=True)
     echo(f"the key, which is shown only now: {key}", err=True)
     echo("\n" + "\n".join(_list_lines(made, ends)), exact=True)

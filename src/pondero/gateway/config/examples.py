@@ -38,7 +38,10 @@ EXAMPLES: Mapping[str, str] = {
     "key": 'key = "env:NAME", "file:PATH" or "keyring:NAME"',
     "cost": "cost = 50",
     "thinking_tokens": "thinking_tokens = 5000000",
-    "per": 'per = "month" in a budget, per = "minute" in a limit',
+    "per": (
+        'per = "month", "week", "day" or "hour" in a budget, '
+        'per = "minute", "second", "hour" or "day" in a limit'
+    ),
     "requests": "requests = 60",
     "tokens": "tokens = 200000",
     "name": 'name = "ci"',

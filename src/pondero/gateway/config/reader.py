@@ -119,7 +119,8 @@ def check_sharing(config: GatewayConfig) -> None:
     for number, each in enumerate(config.deployments):
         if each.limit is not None:
             place = locate(config, "deployment", number, "limit")
-            raise BadConfig(_describe_unshared(config, place, f"deployment {each.name!r}"))
+            row = f"limit of deployment {each.name!r}"
+            raise BadConfig(_describe_unshared(config, place, row))
     rows: tuple[tuple[str, int, str, GatewayKey | GatewayGroup | GatewayRoute], ...] = (
         *(("key", number, key.name, key) for number, key in enumerate(config.keys)),
         *(("group", number, each.name, each) for number, each in enumerate(config.groups)),
@@ -127,13 +128,14 @@ def check_sharing(config: GatewayConfig) -> None:
     )
     for table, number, name, row in rows:
         if row.limit or row.budget:
-            where = locate(config, table, number, "limit" if row.limit else "budget")
-            raise BadConfig(_describe_unshared(config, where, f"{table} {name!r}"))
+            what = "limit" if row.limit else "budget"
+            where = locate(config, table, number, what)
+            raise BadConfig(_describe_unshared(config, where, f"{what} of {table} {name!r}"))
 
 
-def _describe_unshared(config: GatewayConfig, where: str, row: str) -> str:
+def _describe_unshared(config: GatewayConfig, where: str, quota: str) -> str:
     return (
-        f"{where}{config.server.workers} workers would count the limit of {row} separately; "
+        f"{where}{config.server.workers} workers would count the {quota} separately; "
         f'set state = "redis://host:6379/0" in [server] of {config.path or FILE}'
     )
 

@@ -65,5 +65,6 @@ def _describe_effect(entry: ModelEntry, holders: Sequence[str], *, is_alone: boo
 
 def _guess(name: str, entry: ModelEntry, lookup: Lookup) -> str:
     known = [each.model for each in lookup.entries(entry.provider.name)]
-    prefix = name.removesuffix(entry.model)
-    return did_you_mean(name, [f"{prefix}{each}" for each in known])
+    # Without the prefix, which makes any two names alike.
+    guess = did_you_mean(entry.model, known)
+    return guess.replace("'", f"'{name.removesuffix(entry.model)}", 1)

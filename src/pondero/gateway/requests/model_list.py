@@ -14,25 +14,29 @@ from ...errors import PonderoError, UsageError
 from ...exchange import Timeouts, auth_header
 from ...exchange import plan as make_plan
 from ...store import resolve_auto
-from ...thinking import DEFAULT, LEVELS, UNSET, RequestParameters
-from ..config.model import GatewayKey, LevelRules
+from ...thinking import DEFAULT, LEVELS, UNSET, RequestParameters, parse_intent
+from ..config.model import GatewayGroup, GatewayKey, LevelRules
 from ..config.routing import Routing, ServedRoute, allows
 from ..config.secrets import is_self
-from ..levels.level_rules import RequestedLevel, apply_rules
+from ..levels.level_rules import AppliedLevel, RequestedLevel, apply_rules
 from ..server.context import GatewayContext
 from .errors import error_response, redact_bytes
 
 _PATIENCE = 2.0  # seconds; a client waits for the list
+_NO_RULES = LevelRules()
 _QUICK = Timeouts(connect=1.0, first_byte=_PATIENCE, between_bytes=_PATIENCE)
 
 
 async def answer_models(
-    gateway: GatewayContext, http: HttpRequest, key: GatewayKey | None
+    gateway: GatewayContext,
+    http: HttpRequest,
+    key: GatewayKey | None,
+    group: GatewayGroup | None,
 ) -> HttpResponse | None:
     """Return what ``answer_model_list`` does, with the models of servers that users run."""
     every = any(models.requested_model(http) is None for _, models in _iter_matching(http))
     running = await _ask_servers(gateway) if every else ()
-    return answer_model_list(http, gateway.routing, key, running)
+    return answer_model_list(http, gateway.routing, key, running, group=group)
 
 
 async def _ask_servers(gateway: GatewayContext) -> list[ServedRoute]:
@@ -71,11 +75,14 @@ def answer_model_list(
     routing: Routing,
     key: GatewayKey | None = None,
     running: Sequence[ServedRoute] = (),
+    *,
+    group: GatewayGroup | None = None,
 ) -> HttpResponse | None:
     """Return the list of models, or the one requested; None for any other request.
 
-    A key sees the models it may use. Several dialects list models at one address: the client's
-    headers tell which one is meant. ``running`` are listed too.
+    A key sees the models it may use, with the levels that route, group and key allow. Several
+    dialects list models at one address: the client's headers tell which one is meant. ``running``
+    are listed too.
     """
     matching = list(_iter_matching(http))
     if not matching:
@@ -86,7 +93,7 @@ def answer_model_list(
         return models.write_any_list(
             http,
             [
-                _facts(each, _list_rules(each, routing, key))
+                _facts(each, _list_rules(each, routing, (group, key)))
                 for each in _list_served(models, http, routing, key, running)
             ],
         )
@@ -124,10 +131,11 @@ def _list_served(
 
 
 def _list_rules(
-    served: ServedRoute, routing: Routing, key: GatewayKey | None
-) -> tuple[LevelRules, ...]:
+    served: ServedRoute, routing: Routing, holders: Sequence[GatewayGroup | GatewayKey | None]
+) -> list[LevelRules]:
     route = routing.resolve(served.name).route
-    return tuple(holder.thinking for holder in (route, key) if holder is not None)
+    found = (each.thinking for each in (route, *holders) if each is not None)
+    return [each for each in found if each != _NO_RULES]
 
 
 def _facts(served: ServedRoute, rules: Sequence[LevelRules]) -> ServedModel:
@@ -137,7 +145,7 @@ def _facts(served: ServedRoute, rules: Sequence[LevelRules]) -> ServedModel:
         name=served.name,
         context=facts.context,
         max_output=facts.max_output,
-        levels=_levels(entry),
+        levels=_list_allowed(entry, rules),
         default=_find_default(entry, rules),
         media=facts.media,
         owner=entry.provider.name,
@@ -148,12 +156,41 @@ def _find_default(entry: ModelEntry, rules: Sequence[LevelRules]) -> str | None:
     """Return the level without a wish: a client that asks for it must not undo the rules."""
     default: str | None = entry.capability.default
     with suppress(UsageError):  # such as a calibration that is gone; a request will report it
-        resolve = partial(resolve_auto, entry, policy=DEFAULT)
-        level = apply_rules(RequestedLevel(UNSET, "unset"), entry, rules, resolve=resolve)
+        level = _apply(RequestedLevel(UNSET, "unset"), entry, rules)
         if level.why is not None:
-            plan = make_plan(entry, level.intent, asked=RequestParameters(), policy=DEFAULT)
-            default = plan.level
+            default = _plan_level(entry, level)
     return default if default in LEVELS else None
+
+
+def _list_allowed(entry: ModelEntry, rules: Sequence[LevelRules]) -> tuple[str, ...]:
+    """Return the levels of a model that a client gets if it asks for them."""
+    levels = _levels(entry)
+    if not rules or not levels:
+        return levels
+    try:
+        # Rules leave a range of levels, so its two ends are enough: a list may have 2,000 models.
+        ends = [_send(level, entry, rules) for level in (levels[0], levels[-1])]
+        if all(end in levels for end in ends):
+            lowest, highest = (levels.index(end) for end in ends if end is not None)
+            return levels[lowest : highest + 1]
+        return tuple(level for level in levels if _send(level, entry, rules) == level)
+    except UsageError:  # as above
+        return levels
+
+
+def _send(level: str, entry: ModelEntry, rules: Sequence[LevelRules]) -> str | None:
+    """Return the level that a client gets if it asks for this one."""
+    applied = _apply(RequestedLevel(parse_intent(level), "body"), entry, rules)
+    return level if applied.why is None else _plan_level(entry, applied)
+
+
+def _apply(level: RequestedLevel, entry: ModelEntry, rules: Sequence[LevelRules]) -> AppliedLevel:
+    resolve = partial(resolve_auto, entry, policy=DEFAULT)
+    return apply_rules(level, entry, rules, resolve=resolve)
+
+
+def _plan_level(entry: ModelEntry, level: AppliedLevel) -> str | None:
+    return make_plan(entry, level.intent, asked=RequestParameters(), policy=DEFAULT).level
 
 
 def _levels(entry: ModelEntry) -> tuple[str, ...]:

@@ -323,7 +323,7 @@ class App:
                 found = await answer_stored_call(gateway, http, requester, writer)
             if found is None:
                 what = "model list"
-                found = await answer_models(gateway, http, requester.key)
+                found = await answer_models(gateway, http, requester.key, requester.group)
             found = found or write_not_found(http)
             _note_response(record, found, what)
             if found.status >= 400:
@@ -418,7 +418,10 @@ def _check_metrics_key(requester: Requester) -> None:
     """Raise AccessDenied for a key that may not see the names and the use of all others."""
     key = requester.key
     if key is not None and not (key.admin or key.metrics):
-        message = f"the key {key.name!r} may not read metrics; write metrics = true under [[key]]"
+        message = (
+            f"the key {key.name!r} may not read metrics; write metrics = true under its [[key]], "
+            "and let the gateway read the file again"
+        )
         raise AccessDenied(403, message, key=key.name)
 
 

@@ -84,6 +84,6 @@ def _levels(facts: ServedModel) -> list[Json]:
 def _default(facts: ServedModel) -> str | None:
     if facts.default in _EFFORTS:
         return facts.default
-    if facts.default == "off" and "off" in facts.levels:
+    if facts.default == "off" and "off" in facts.levels and facts.thinks:
         return "none"
     return next((level for level in _USUAL if level in facts.levels), None)
