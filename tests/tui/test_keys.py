@@ -378,7 +378,7 @@ async def test_the_end_of_an_answer_does_not_move_what_is_being_read():
     [
         ("claude-opus-5", "/model claude-opus-5/low", "Enter: cache kept"),
         ("claude-opus-5", "/thinking low", "Enter: cache kept"),
-        ("claude-sonnet-4-5", "/thinking low", "tokens written again"),
+        ("claude-sonnet-4-5", "/thinking low", "Enter: cache lost, "),
         ("claude-opus-5", "/thinking nonsense", "Enter sends"),
         ("claude-opus-5", "/thinking high", "Enter sends"),
     ],

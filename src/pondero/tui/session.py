@@ -401,7 +401,7 @@ class Session:
             )
         )
         if made is None and move.cached:  # another model, or another number of tokens
-            return f"{move.cached:,} cached tokens are read again{self._format_value(move)}"
+            return f"cache lost, {move.cached:,} tokens billed again{self._format_value(move)}"
         return made or ""
 
     def _losses(self, move: effects.Handoff) -> list[str]:
