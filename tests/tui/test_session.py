@@ -94,7 +94,7 @@ def test_models_are_found_by_all_words():
 def test_a_price_is_that_of_a_short_prompt():
     pytest.importorskip("genai_prices")
     found = {each.value: each.detail for each in _session().find_models("claude-sonnet-4-5")}
-    assert "$3.00/$15.00 per M" in found["claude-sonnet-4-5"]
+    assert "$3.00 in, $15.00 out per M" in found["claude-sonnet-4-5"]
 
 
 def test_an_unsaved_chat_still_has_its_pages():

@@ -171,7 +171,7 @@ class Session:
         known = [price * (_MILLION // _FEW) for price in prices if price is not None]
         if len(known) < len(prices):
             return said
-        return f"{said}  ${known[0]:.2f}/${known[1]:.2f} per M"
+        return f"{said}  ${known[0]:.2f} in, ${known[1]:.2f} out per M"
 
     def find_missing_key(self, model: str) -> str:
         """Return which key this model needs and how to set it; empty if it has all it needs."""
