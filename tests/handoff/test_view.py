@@ -406,6 +406,7 @@ def test_empty_texts_and_messages_are_left_out_and_told():
         ("withheld", "text", 2, 0),
         ("withheld", "message", 3, None),
     ]
+    assert "withheld message: no part of it can be sent (2 times)" in str(view.manifest)
 
 
 def test_an_empty_result_stays_empty():

@@ -140,6 +140,7 @@ def test_a_model_of_words_gets_the_level_a_number_commonly_means(model, wish, le
      ("xai:grok-3-mini", "medium", "low is what it has for medium"),
      ("gemini-3-pro-preview", 8_192, "8,192 is nearest to medium (8,192 tokens), which this model does not have; high is the next above medium"),
      ("gpt-5.5", 2_000, "2,000 is nearest to minimal (1,024 tokens), which this model does not have; low is the next above minimal"),
+     ("gpt-5.5", 50_000, "this model takes levels, not token budgets. 50,000 is nearest to max (64,000 tokens), which this model does not have; xhigh is the highest. Only max_tokens limits"),
      ("gpt-5.5", 10_000, "10,000 is nearest to medium (8,192 tokens)")],
 )  # fmt: skip
 def test_the_words_say_which_way_the_ladder_went(model, wish, why):

@@ -41,6 +41,11 @@ def test_what_was_typed_and_pasted_comes_out_again_in_its_order(pieces):
     assert len(folded.spans()) == len(pieces)
 
 
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_the_end_of_the_last_line_is_no_line(end):
+    assert FoldedText().fold(LONG + end)[0] == TOKEN
+
+
 @given(st.integers(0, 30), st.integers(0, 30))
 def test_no_edit_cuts_a_token(one, other):
     spans = [(3, 8), (8, 12), (20, 25)]

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 from tests.tui.stage import stage
-from textual.widgets import OptionList
+from textual.widgets import Input, OptionList
 
 from pondero.emulator import Emulator, ScriptedTurn
 from pondero.store import load_settings
@@ -378,7 +378,7 @@ async def test_the_end_of_an_answer_does_not_move_what_is_being_read():
     [
         ("claude-opus-5", "/model claude-opus-5/low", "Enter: cache kept"),
         ("claude-opus-5", "/thinking low", "Enter: cache kept"),
-        ("claude-sonnet-4-5", "/thinking low", "tokens written again"),
+        ("claude-sonnet-4-5", "/thinking low", "Enter: cache lost, "),
         ("claude-opus-5", "/thinking nonsense", "Enter sends"),
         ("claude-opus-5", "/thinking high", "Enter sends"),
     ],
@@ -395,6 +395,20 @@ async def test_the_frame_says_what_a_switch_does_to_the_cache_before_enter(model
         assert chat.app.state.plan.level == "high"
         chat.app.prompt.put("")
         assert "Enter sends" in str(chat.app.prompt.border_subtitle)
+
+
+async def test_keys_that_come_during_a_search_are_one_search():
+    async with stage() as chat:
+        await chat.say("/model")
+        find, sought = chat.app.screen._find, []
+        chat.app.screen._find = lambda words: (sought.append(words), find(words))[1]
+        typed = chat.app.screen.query_one(Input)
+        for words in ("gpt", "gpt-5.", "gpt-5.1"):
+            typed.value = words
+        await chat.drawn()
+        assert sought == ["gpt-5.1"]
+        await chat.press("enter")
+        assert chat.app.state.model == "openai:gpt-5.1"
 
 
 async def test_the_picker_shows_the_present_level_in_a_small_window():

@@ -31,9 +31,9 @@ def test_a_move_says_what_the_cache_was_worth():
     pytest.importorskip("genai_prices")
     move = effects.Handoff("anthropic:claude-sonnet-4-5", "high", cached=120_000)
     (said,) = session(paid=True).handoff(move).lines
-    assert said.startswith("  Cache: 120,000 cached tokens are read again (about $0.3")
+    assert said.startswith("  Cache: lost, 120,000 tokens billed again (about $0.3")
     (said,) = session(paid=False).handoff(move).lines
-    assert said == "  Cache: 120,000 cached tokens are read again"
+    assert said == "  Cache: lost, 120,000 tokens billed again"
 
 
 @pytest.mark.anyio
@@ -94,7 +94,7 @@ def test_models_are_found_by_all_words():
 def test_a_price_is_that_of_a_short_prompt():
     pytest.importorskip("genai_prices")
     found = {each.value: each.detail for each in _session().find_models("claude-sonnet-4-5")}
-    assert "$3.00/$15.00 per M" in found["claude-sonnet-4-5"]
+    assert "$3.00 in, $15.00 out per M" in found["claude-sonnet-4-5"]
 
 
 def test_an_unsaved_chat_still_has_its_pages():
@@ -127,7 +127,7 @@ def test_the_terminal_says_whether_it_is_light(environment, theme):
     ("model", "cache"),
     [
         ("anthropic:claude-opus-5", "cache kept"),
-        ("anthropic:claude-opus-4-8", "41,200 tokens written again"),
+        ("anthropic:claude-opus-4-8", "cache lost, 41,200 tokens billed again"),
     ],
 )
 async def test_another_level_says_what_it_does_to_the_cache_before_it_is_asked(model, cache):

@@ -252,6 +252,15 @@ async def test_copies_are_told_apart_by_their_last_question_and_level(threads):
     ]
 
 
+async def test_a_copy_that_is_called_by_model_and_level_says_its_level_once(threads):
+    async with stage("claude-opus-5/high", threads=threads) as chat:
+        await chat.say("What is 17 * 23?")
+        await chat.say("/compare gpt-5.5/low")
+        await chat.press("escape")
+        labels = [choice.label for choice in ThreadWriter(threads).list()]
+    assert labels == ["What is 17 * 23? (high)", "↳ What is 17 * 23? (gpt-5.5/low)"]
+
+
 @pytest.mark.parametrize(("costs", "sum_"), [(("0.25", "0.5"), "0.75"), (("0.25", None), None)])
 async def test_a_thread_that_is_opened_cost_what_its_answers_cost(threads, costs, sum_):
     id = threads.start(model="claude-opus-5").id

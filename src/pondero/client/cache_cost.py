@@ -65,9 +65,9 @@ def preview_change(
 
 
 def describe_cache(entry: ModelEntry, note: Adjustment, *, paid: bool = True) -> str:
-    """Return ``cache kept``, or how many tokens are written again and what they cost."""
+    """Return ``cache kept``, or how many tokens are billed again and what they cost."""
     if note.code == "cache_kept":
         return "cache kept"
     price = find_write_price(entry, note.got) if paid else None
     cost = f" (about {format_price(price)})" if price is not None else ""
-    return f"{note.got:,} tokens written again{cost}"
+    return f"cache lost, {note.got:,} tokens billed again{cost}"

@@ -121,7 +121,8 @@ class ChangeLog:
 
     def leave_out(self, message: int) -> None:
         """Note that nothing is left of a message."""
-        self._changes.append(Change("withheld", "message", "nothing is left of it", message))
+        why = "no part of it can be sent"
+        self._changes.append(Change("withheld", "message", why, message))
 
     def merge(self, message: int) -> None:
         """Note that a message became part of the one before it."""

@@ -261,11 +261,12 @@ def _use_budget(intent: Intent, case: ResolveContext) -> TargetLevel:
     meant = nearest_level(tokens)
     level = models_word(meant, capability)
     why = (
-        "this model takes levels, not token budgets, so only max_tokens limits it; "
+        "this model takes levels, not token budgets. "
         f"{tokens:,} is nearest to {meant} ({FIGURES[meant]:,} tokens)"
     )
     if level != meant:
         why += f", which this model does not have; {_stand_in(level, meant, capability)}"
+    why += ". Only max_tokens limits its thinking"
     case.note("budget_as_level", "budget", tokens, level, why)
     return TargetLevel("level", level, level)
 

@@ -64,5 +64,5 @@ def widen(spans: list[tuple[int, int]], start: int, end: int) -> tuple[int, int]
 
 
 def _name(paste: str) -> str:
-    lines = paste.count("\n") + 1
+    lines = paste.removesuffix("\n").count("\n") + 1  # the last line may have its end, too
     return f"[pasted {lines:,} lines]" if lines > 1 else f"[pasted {len(paste):,} characters]"

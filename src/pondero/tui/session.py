@@ -171,7 +171,7 @@ class Session:
         known = [price * (_MILLION // _FEW) for price in prices if price is not None]
         if len(known) < len(prices):
             return said
-        return f"{said}  ${known[0]:.2f}/${known[1]:.2f} per M"
+        return f"{said}  ${known[0]:.2f} in, ${known[1]:.2f} out per M"
 
     def find_missing_key(self, model: str) -> str:
         """Return which key this model needs and how to set it; empty if it has all it needs."""
@@ -401,7 +401,7 @@ class Session:
             )
         )
         if made is None and move.cached:  # another model, or another number of tokens
-            return f"{move.cached:,} cached tokens are read again{self._format_value(move)}"
+            return f"cache lost, {move.cached:,} tokens billed again{self._format_value(move)}"
         return made or ""
 
     def _losses(self, move: effects.Handoff) -> list[str]:

@@ -196,8 +196,8 @@ def test_a_byte_order_mark_before_a_file_is_passed_over(call, config_dir):
     [
         ("claude-opus-5", "low", "cache kept"),
         ("claude-opus-5", "high", None),
-        ("claude-opus-5", "off", "7 tokens written again"),
-        ("claude-sonnet-4-5", "low", "7 tokens written again"),
+        ("claude-opus-5", "off", "cache lost, 7 tokens billed again"),
+        ("claude-sonnet-4-5", "low", "cache lost, 7 tokens billed again"),
         ("gpt-6-sol", "low", "cache kept"),
     ],
 )

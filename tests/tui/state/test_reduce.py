@@ -114,6 +114,20 @@ def test_a_failed_question_that_is_sent_again_is_followed_by_what_waits(chat, di
     assert [each.words for each in asked] == ["b"]
 
 
+def test_a_failed_question_that_went_back_to_the_queue_is_sent_once(chat, dial):
+    state, _ = say(chat, dial, "a")
+    state, _ = say(state, dial, "b")
+    state, _ = reduce(state, ended(error=Timeout("x"), stored=()), dial)
+    state = do(state, dial, actions.WordsReturned("a"))  # as in a hidden thread
+    assert "Enter on an empty line sends the next" in state.hint
+    sent = []
+    state, asked = say(state, dial, "")
+    while asked:
+        sent += [each.words for each in asked]
+        state, asked = reduce(state, ended(), dial)
+    assert sent == ["a", "b"]
+
+
 def test_after_what_waits_is_taken_back_prompts_are_sent_by_themselves_again(chat, dial):
     state, _ = say(chat, dial, "a")
     state, _ = say(state, dial, "b")

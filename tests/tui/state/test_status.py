@@ -101,8 +101,8 @@ def test_it_says_what_a_change_did_to_the_cache_until_the_next_answer(chat, dial
 
 
 def test_a_lost_cache_is_said_on_a_narrow_line_too(chat, dial):
-    cost = "41,200 tokens written again (about $0.2575)"
-    told = do(had(chat, dial), dial, actions.HandedOff((f"  Cache: {cost}",), cost))
+    cost = "cache lost, 41,200 tokens billed again (about $0.2575)"
+    told = do(had(chat, dial), dial, actions.HandedOff((), cost))
     assert cost in line(told, 100)
     assert line(told, 38).endswith(" · cache lost")
 

@@ -161,7 +161,7 @@ async def test_words_without_an_answer_wait_in_their_own_thread(threads):
         assert chat.app.prompt.text == ""
         await chat.say(f"/resume {home}")
         assert [asked.words for asked in chat.app.state.queue] == [broken, "say c"]
-        assert "next: say b" in chat.text
+        assert "waits: say b" in chat.text
 
 
 async def test_a_narrow_terminal_shows_the_pane_alone(threads):
@@ -262,6 +262,15 @@ async def test_threads_of_one_title_are_told_apart_by_question_time_and_id(threa
         else:
             assert all(row.endswith("…") for row in details)
             assert f"· {first} ·" in chat.text
+
+
+async def test_a_wide_window_has_room_for_longer_titles(threads):
+    thread = threads.start(model="claude-opus-5", title="What is 17 * 23, and what is 3 - 3?")
+    threads.add(thread.id, [StoredMessage(Message("user", (Text("Hello"),)))])
+    async with stage(threads=threads, size=(100, 24)) as chat:
+        await chat.press("ctrl+l")
+        await chat.drawn()
+        assert "What is 17 * 23, and what is 3 - 3?" in chat.text
 
 
 async def test_the_list_to_resume_scrolls_with_the_choice_and_filters(threads):

@@ -44,7 +44,7 @@ def doctor(
     """Check this installation, or preview a THREAD's handoff.
 
     With THREAD, it shows what another model would not see of the conversation, and what another
-    level would cost: whether the prompt cache is kept, or how many tokens are written again.
+    level would cost: whether the prompt cache is kept, or how many tokens are billed again.
     """
     if thread is not None or target is not None:
         _handoff(thread or "last", target, policies, as_json=as_json)

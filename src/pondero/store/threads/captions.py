@@ -26,7 +26,9 @@ def thread_caption(thread: Thread, end: ThreadEnd | None) -> str:
     title = thread.title or "(untitled)"
     if end is None:
         return title
-    level = f" ({end.level})" if end.level and not title.endswith(f"({end.level})") else ""
+    # a copy of a comparison is called by its level, or by its model and level
+    is_named = title.endswith((f"({end.level})", f"/{end.level})"))
+    level = f" ({end.level})" if end.level and not is_named else ""
     asked = "" if not end.question or title.startswith(end.question) else f" … {end.question}"
     return f"{title}{asked}{level}"
 

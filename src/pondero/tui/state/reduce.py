@@ -137,7 +137,8 @@ def _on_words_returned(
     state: ChatState, action: actions.WordsReturned, _dial: DialView
 ) -> Transition:
     asked = DraftQuestion(action.words, state.attached)
-    return state.but(queue=(asked, *state.queue), held=True, attached=()), ()
+    # the queue has it now, so Enter on an empty line is not to ask it besides
+    return _hold(state.but(queue=(asked, *state.queue), attached=(), failed=None)), ()
 
 
 def _on_drafts_restored(

@@ -51,6 +51,7 @@ class SearchPicker(ModalScreen[str | None]):
         self._heading = title
         self._find = find
         self._found: tuple[Choice, ...] = ()
+        self._words = ""
         self._list = OptionList(id="found")
         self._list.can_focus = False
 
@@ -73,11 +74,16 @@ class SearchPicker(ModalScreen[str | None]):
         self._show(self.query_one(Input).value)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Search for the typed words."""
-        self._show(event.value)
+        """Search for the typed words once they are drawn: a search takes longer than a key."""
+        self.call_after_refresh(self._search_newest, event.value)
 
-    def on_input_submitted(self) -> None:
+    def _search_newest(self, words: str) -> None:
+        if words != self._words and words == self.query_one(Input).value:
+            self._show(words)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
         """Return what is marked."""
+        self._search_newest(event.value)
         if self._found:
             self.dismiss(self._found[self._list.highlighted or 0].value)
 
@@ -96,6 +102,7 @@ class SearchPicker(ModalScreen[str | None]):
             self._list.highlighted = max(0, min(len(self._found) - 1, at))
 
     def _show(self, words: str) -> None:
+        self._words = words
         self._found = self._find(words.strip())
         self._list.clear_options()
         width = min(_NAME, max((len(each.label) for each in self._found), default=0))
