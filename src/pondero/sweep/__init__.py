@@ -13,7 +13,16 @@ from .spec import Spec, SweepOptions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .api import ENGINES, asweep, check_judge, create_run, make_engine, run_sweep, sweep
+    from .api import (
+        ENGINES,
+        asweep,
+        change_judge,
+        check_judge,
+        create_run,
+        make_engine,
+        run_sweep,
+        sweep,
+    )
     from .arms import Arm, arms_of
     from .check import CalibrationCheck, check_calibration
     from .decision import ArmDecision, KindDecision, ScoreDecision, decide
@@ -49,7 +58,7 @@ if TYPE_CHECKING:
     from .statistics.allocation import pilot_size
 
 _NAMES = {
-    "api": "ENGINES asweep check_judge create_run make_engine run_sweep sweep",
+    "api": "ENGINES asweep change_judge check_judge create_run make_engine run_sweep sweep",
     "arms": "Arm arms_of",
     "check": "CalibrationCheck check_calibration",
     "decision": "ArmDecision ScoreDecision KindDecision decide",
@@ -120,6 +129,7 @@ __all__ = [
     "amount_axis",
     "arms_of",
     "asweep",
+    "change_judge",
     "check_calibration",
     "check_judge",
     "choose_measure",

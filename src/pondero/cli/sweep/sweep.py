@@ -218,6 +218,12 @@ def _before_run() -> Iterator[None]:
     "--budget", type=float, metavar="USD", help="A new budget for all of the run, spent included."
 )
 @click.option(
+    "--judge",
+    "kind",
+    metavar="KIND[:ARG]",
+    help="Grade with this judge from now on; possible until the end of the pilot.",
+)
+@click.option(
     "--continue", "past_gate", is_flag=True, help="Continue if the sanity gate has failed."
 )
 @_EXPECT
@@ -228,6 +234,7 @@ def resume(
     *,
     ray_address: str | None,
     budget: float | None,
+    kind: str | None,
     past_gate: bool,
     expect: str | None,
     yes: bool,
@@ -236,9 +243,11 @@ def resume(
     """Continue a run; answered questions are not asked again."""
     from msgspec.structs import replace
 
-    from ...sweep import Run, find_run, make_engine, make_judge, raise_budget
+    from ...sweep import Run, change_judge, find_run, make_engine, make_judge, raise_budget
 
     with Run.open(find_run(name)) as begun:
+        if kind is not None:
+            change_judge(begun, kind)
         raise_budget(begun, budget)
         if past_gate:
             with begun.hold_facts():

@@ -63,10 +63,16 @@ def describe_past_gate(problems: "Sequence[GateProblem]", command: str) -> str:
 
 
 def _past_gate(results: "SweepResults") -> Iterator[Finding]:
-    if results.is_gated and not results.facts.past_gate:
-        command = f"'pondero sweep resume {results.run} --continue'"
-        if said := describe_past_gate(results.gate, command):
-            yield "", f"{said}; no answer is asked for again"
+    if not results.is_gated or results.facts.past_gate:
+        return
+    is_own = results.judge == results.facts.spec.judge
+    resume = f"pondero sweep resume {results.run}{'' if is_own else f' --judge {results.judge}'}"
+    if said := describe_past_gate(results.gate, f"'{resume} --continue'"):
+        yield "", f"{said}; no answer is asked for again"
+    is_judged = any(each.condition in ("floor", "judge") for each in results.gate)
+    if is_own and is_judged and not results.facts.spec.once:
+        again = f"'pondero sweep resume {results.run} --judge KIND'"
+        yield "", f"{again} grades the same answers with another judge, and continues"
 
 
 def _describe_units(results: "SweepResults", arm: "ArmResult") -> str:
