@@ -202,6 +202,15 @@ class Outline(Struct, frozen=True):
             "answer costs on average is known after the pilot"
         )
 
+    def describe_budget(self) -> str:
+        """Return a sentence: what to name as the budget, and why; or nothing without one."""
+        if self.spec.budget is None:
+            return ""
+        return (
+            "--budget is what you are willing to spend in all: the bets are sized for it, so one "
+            "that is raised later proves less for the same cost"
+        )
+
     def describe_usual_cost(self) -> str:
         """Return a sentence: what all of it costs with shorter answers, or nothing if unknown."""
         limit = self.spec.max_tokens

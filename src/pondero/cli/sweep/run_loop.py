@@ -155,6 +155,11 @@ def _print_stop(driver: "Runner", begun: "Run") -> None:
             err=True,
         )
     print_sentence(f"raise --budget: pondero sweep resume {name} --budget USD", err=True)
+    print_sentence(
+        "name all that you are willing to spend on this run: the next bets are sized for it, and "
+        "begin with the capital that is left",
+        err=True,
+    )
 
 
 # -- before the rest is spent ----------------------------------------------------------------------

@@ -86,6 +86,8 @@ def print_cost(outline: "Outline", *, err: bool) -> None:
     if usual := outline.describe_usual_cost():
         print_sentence(usual, err=err)
     print_sentence(outline.describe_cost() + offline, err=err)
+    if budget := outline.describe_budget():
+        print_sentence(budget, err=err)
 
 
 class ProgressLines:
