@@ -91,3 +91,12 @@ def test_what_the_former_judge_cost_stays_spent(call, start):
         assert found.spent == before + Decimal("0.25")
         change_judge(found, "exact")
         assert found.spent == before + Decimal("0.25")
+
+
+def test_the_judge_that_graded_is_the_one_that_is_blamed(call, start):
+    start("python:myjudge:grade")
+    for words in (("judge", "last"), ("show", "last")):
+        _, out, _ = call("sweep", *words, "--judge", "exact")
+        assert "the judge 'exact' or the data does not fit" in out
+        assert "'python:myjudge:grade' or the data" not in out
+        assert "judges that accept one of these: includes, numeric" in out

@@ -194,7 +194,7 @@ def _describe_misfit(scores: Scores, wrong: Sequence[int]) -> str:
     helpless = scores.count(reference, wrong, lambda each: not has_answer(each.text))
     if spec.offline and helpless > len(wrong) / 2:
         return "the emulator only does sums, so it could not answer; leave out --offline"
-    return f"the judge {spec.judge!r} or the data does not fit"
+    return f"the judge {scores.judge!r} or the data does not fit"
 
 
 def _has_clear_losses(scores: Scores, positions: Sequence[int]) -> bool:
@@ -256,7 +256,7 @@ def _check_judge(scores: Scores, positions: Sequence[int]) -> list[GateProblem]:
     asked = sum(scores.count(arm, positions, lambda _: True) for arm in arms)
     if failed <= (_CUT * asked if scores.facts.past_gate else 0):
         return []
-    why = f"the judge {scores.facts.spec.judge!r} could not grade {failed} answers"
+    why = f"the judge {scores.judge!r} could not grade {failed} answers"
     return [GateProblem("judge", why)]
 
 
@@ -271,5 +271,4 @@ def _examples(
         if len(found) < _SHOWN and answers and not answers[0].is_missing:
             found.append(GateExample(question.words, answers[0].text, question.target))
             judges |= dict.fromkeys(find_accepting(question, answers[0].text))
-    own = scores.facts.spec.judge
-    return tuple(found), tuple(name for name in judges if name != own)
+    return tuple(found), tuple(name for name in judges if name != scores.judge)
