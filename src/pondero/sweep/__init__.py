@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from .results.number_format import format_cost
     from .results.values import ArmResult, Measure, Recommendation, SweepResults, choose_measure
     from .run.answer_labels import LabelState, label_run
-    from .run.gate import GateExample, GateProblem
+    from .run.gate import GateExample, GateProblem, check_trial_grades
     from .run.growth import add_run_arm, extend_run, raise_budget
     from .run.runner import ArmProgress, Progress, Runner
     from .run.store import Run, find_run, list_runs, runs_folder
@@ -82,7 +82,7 @@ _NAMES = {
     "results.values": "ArmResult Measure Recommendation SweepResults choose_measure",
     "run.growth": "add_run_arm extend_run raise_budget",
     "run.answer_labels": "LabelState label_run",
-    "run.gate": "GateExample GateProblem",
+    "run.gate": "GateExample GateProblem check_trial_grades",
     "run.runner": "ArmProgress Progress Runner",
     "statistics.allocation": "pilot_size",
     "run.store": "Run find_run list_runs runs_folder",
@@ -132,6 +132,7 @@ __all__ = [
     "change_judge",
     "check_calibration",
     "check_judge",
+    "check_trial_grades",
     "choose_measure",
     "compute_results",
     "create_run",

@@ -3,7 +3,7 @@
 import asyncio
 import signal
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,16 @@ from .decide import STOPPED
 _REPORTED = 10.0  # seconds between two lines where nothing can be drawn
 
 if TYPE_CHECKING:
-    from ...sweep import Engine, GateProblem, Judge, Outline, Run, Runner, SweepResults
+    from ...sweep import (
+        Engine,
+        GateProblem,
+        GradedAnswer,
+        Judge,
+        Outline,
+        Run,
+        Runner,
+        SweepResults,
+    )
     from .summary import ProgressLines
 
 
@@ -31,11 +40,18 @@ def confirm_pilot(outline: "Outline", engine: "Engine") -> None:
         confirm(f"begin with a pilot of {pilot} questions to every arm{most}?")
 
 
-def stops_before(outline: "Outline", *, yes: bool) -> bool:
-    """Return whether the gate stops a sweep before anything is asked."""
-    from ...sweep import describe_past_gate
+def stops_before(outline: "Outline", graded: "Sequence[GradedAnswer]", *, yes: bool) -> bool:
+    """Return whether the gate stops a sweep before anything is asked.
+
+    ``graded`` are answers that the judge was tried on; one that fails on each grades nothing.
+    """
+    from ...sweep import check_trial_grades, describe_past_gate
 
     problems = outline.problems()
+    if failed := check_trial_grades(outline.spec.judge, graded):
+        problems = [*problems, *failed]
+        for problem in failed:
+            _print_problem(problem)
     if not problems or outline.spec.past_gate:
         return False
     if not yes and _has_terminal():

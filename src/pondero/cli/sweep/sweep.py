@@ -182,7 +182,7 @@ def run(
     with _before_run():
         outline = make_outline(data, {**options, "models": models})
         print_outline(outline, err=as_json or not dry_run)
-        print_judge(outline)
+        graded = print_judge(outline)
         print_cost(outline, err=as_json or not dry_run)
         if dry_run:
             if as_json:
@@ -190,7 +190,7 @@ def run(
             return 0
         engine = make_engine(outline.spec)
         asks = not yes and not outline.spec.offline
-        if stops_before(outline, yes=not asks):
+        if stops_before(outline, graded, yes=not asks):
             if before := list_runs()[:1]:
                 echo(f"no run was begun: 'last' is still {before[0].run}", err=True)
             return STOPPED

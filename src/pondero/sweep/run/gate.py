@@ -11,7 +11,7 @@ from typing import Literal
 from msgspec import Struct
 
 from ...emulator import has_answer
-from ..grading.proposal import find_accepting
+from ..grading.proposal import GradedAnswer, find_accepting
 from ..points import describe_points
 from ..statistics.allocation import fewest
 from ..statistics.comparison import Pool
@@ -82,6 +82,14 @@ def check_units(
         f"{least} are the least"
     )
     return [GateProblem("few", why)]
+
+
+def check_trial_grades(judge: str, graded: Sequence[GradedAnswer]) -> list[GateProblem]:
+    """Return a problem if a judge failed on every answer that it was tried on."""
+    if not graded or any(each.score is not None for each in graded):
+        return []
+    why = f"the judge {judge!r} failed on each of these {len(graded)} answers, so it can grade none"
+    return [GateProblem("judge", why)]
 
 
 def count_units(facts: RunFacts, pool: Pool) -> int:
