@@ -12,7 +12,7 @@ from tests.sweep.results.test_compute import ladder
 from tests.sweep.runs import Scripted, answered, begun
 
 from pondero.emulator import Emulator, ErrorProneResponder
-from pondero.sweep import ENGINES, LiveEngine, Run, TrialResult
+from pondero.sweep import ENGINES, LiveEngine, Run, TrialResult, find_run
 
 
 @pytest.fixture(autouse=True)
@@ -167,6 +167,10 @@ def test_requests_that_all_fail_end_with_3_and_the_error_and_nothing_is_adopted(
     assert code == 3
     assert out.startswith("no result  every request failed, 40 of 40: no network; 'pondero sweep ")
     assert len(down.asked) == 40
+    assert "-100.0" not in out
+    assert "given up" not in out
+    with Run.open(find_run("last")) as found:
+        assert found.answered == 0
     assert "stopped" in call("sweep", "list")[1]
     for level in ((), ("--level", "high")):
         code, _, err = call("sweep", "adopt", "last", "--as", "fake", *level)

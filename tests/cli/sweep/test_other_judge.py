@@ -11,12 +11,14 @@ from pondero.sweep.api import ENGINES
 from pondero.sweep.run.store import StoredGrade
 
 CRASHING = "def grade(answer, question):\n    return question['target'] in answer\n"
+BRITTLE = "def grade(answer, question):\n    return not answer.startswith('it') or 1 / 0\n"
 
 
 @pytest.fixture(autouse=True)
 def _own_folders(data_dir, config_dir, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "myjudge.py").write_text(CRASHING)
+    (tmp_path / "brittle.py").write_text(BRITTLE)
 
 
 @pytest.fixture
@@ -100,3 +102,13 @@ def test_the_judge_that_graded_is_the_one_that_is_blamed(call, start):
         assert "the judge 'exact' or the data does not fit" in out
         assert "'python:myjudge:grade' or the data" not in out
         assert "judges that accept one of these: includes, numeric" in out
+
+
+def test_nothing_is_measured_if_no_answer_of_the_reference_has_a_grade(call, start):
+    code, out, _ = start("python:brittle:grade", "--stop")
+    assert code == 3
+    assert "undecided  low  nothing was measured: the reference has no graded answer" in out
+    assert "-100.0" not in out
+    assert "given up" not in out
+    (low, _) = json.loads(call("sweep", "show", "last", "--json")[1])["arms"]
+    assert (low["verdict"], low["difference"]) == ("undecided", None)

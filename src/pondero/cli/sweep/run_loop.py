@@ -303,7 +303,7 @@ async def _interruptible(
         did = f"left {driver.budget.flights} at the service"
     name = begun.facts.run
     echo(
-        f"interrupted: {did}, {len(begun.answers()):,} answers are saved; "
+        f"interrupted: {did}, {begun.answered:,} answers are saved; "
         f"'pondero sweep resume {name}' continues it",
         err=True,
     )

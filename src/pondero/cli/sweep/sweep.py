@@ -255,7 +255,7 @@ def resume(
         spec = begun.facts.spec
         if ray_address is not None:
             spec = replace(spec, ray_address=ray_address)
-        left = f"{len(begun.answers()):,} answers are there"
+        left = f"{begun.answered:,} answers are there"
         if not yes and not spec.offline and (begun.state != "done" or begun.failed):
             confirm(f"{left}; ask the rest?")
         judge = make_judge(spec.judge)
@@ -343,7 +343,7 @@ def judge(name: str, *, kind: str, yes: bool, as_json: bool) -> int:
         check_judge(kind, found.questions())
         model = find_judge_model(kind)
         if model and not yes:
-            confirm(f"ask {model} about {len(found.answers()):,} answers?")
+            confirm(f"ask {model} about {found.answered:,} answers?")
 
         async def judge_again() -> None:
             engine = make_engine(found.facts.spec)

@@ -137,6 +137,8 @@ def _stand(alone: ArmResult, scores: Scores, comparison: Comparison, arm: int) -
     standing = contest.standings[arm]
     part = contest.rule.alpha / ALPHA  # a judge's own bounds use up some of it; 20 always wins
     places = [at for unit in contest_units(scores)[: standing.units] for at in unit]
+    if places and all(scores.score(facts.reference, at) is None for at in places):
+        return replace(alone, verdict="undecided", reason="unmeasured")
     missing = sum(
         any(None in (scores.repeats(who, at) or ()) for who in (arm, facts.reference))
         for at in places

@@ -175,6 +175,7 @@ def _arm(results: "SweepResults", arm: "ArmResult") -> Iterator[Finding]:
 _UNDECIDED = {
     "waiting": "more questions are needed",
     "pool": "not shown within this pool",
+    "unmeasured": "nothing was measured: the reference has no graded answer",
     "dearer": "not compared: it is above the reference",
 }
 

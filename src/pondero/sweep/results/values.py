@@ -32,10 +32,20 @@ Verdict = Literal["enough", "worse", "given_up", "undecided", "reference"]
 ``given_up``: unlikely to be shown within this pool, which is no claim."""
 
 Reason = Literal[
-    "", "reference", "dearer", "untried", "waiting", "pool", "hopeless", "unlikely", "left"
+    "",
+    "reference",
+    "dearer",
+    "untried",
+    "unmeasured",
+    "waiting",
+    "pool",
+    "hopeless",
+    "unlikely",
+    "left",
 ]
 """Why an arm has no verdict of its own: it costs more than the reference, a cheaper one was enough,
-its next question is not answered yet, the pool ended, or why it was given up."""
+the reference has no graded answer, its next question is not answered yet, the pool ended, or why it
+was given up."""
 
 
 class ArmResult(Struct, frozen=True, kw_only=True):

@@ -345,6 +345,11 @@ class Run:
         return [each.key for each in self.answers().values() if each.error is not None]
 
     @property
+    def answered(self) -> int:
+        """Return how many trials have an answer; those that failed have none."""
+        return sum(each.error is None for each in self.answers().values())
+
+    @property
     def spent(self) -> Decimal:
         """Return the cost of the answers that this run asked for, and of its judge."""
         asked = (each.cost for each in self.answers().values() if not each.reused)
