@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         run_sweep,
         sweep,
     )
-    from .arms import Arm, arms_of
+    from .arms import Arm, arms_of, check_expected
     from .check import CalibrationCheck, check_calibration
     from .decision import ArmDecision, KindDecision, ScoreDecision, decide
     from .demo import demo_outline
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "api": "ENGINES asweep change_judge check_judge create_run make_engine run_sweep sweep",
-    "arms": "Arm arms_of",
+    "arms": "Arm arms_of check_expected",
     "check": "CalibrationCheck check_calibration",
     "decision": "ArmDecision ScoreDecision KindDecision decide",
     "demo": "demo_outline",
@@ -131,6 +131,7 @@ __all__ = [
     "asweep",
     "change_judge",
     "check_calibration",
+    "check_expected",
     "check_judge",
     "check_trial_grades",
     "choose_measure",

@@ -265,10 +265,28 @@ def test_an_expected_level_that_is_not_shown_ends_with_1(call, data, written_ans
     assert call("sweep", "export", "last", "--junit", str(junit), "--expect", "low")[0] == 0
     assert ET.parse(junit).getroot().get("failures") == "0"
     written_answers(0.3, 0.9)
-    assert call(*run(data(), "--offline", "--expect", "low"))[0] == 1
+    code, _, err = call(*run(data(), "--offline", "--expect", "low"))
+    assert (code, err.splitlines()[-1]) == (1, "expected low: not shown to be enough (given up)")
     assert call("sweep", "show", "last", "--expect", "low")[0] == 1
     call("sweep", "export", "last", "--junit", str(junit), "--expect", "low", "--force")
     assert ET.parse(junit).getroot().get("failures") == "1"
+
+
+def test_an_expected_level_that_cannot_be_shown_is_rejected_before_anything_is_asked(
+    call, data, written_answers, tmp_path
+):
+    engine = written_answers(0.9, 0.9)
+    for level, says in (("hihg", "is no arm of this sweep"), ("high", "is the reference")):
+        code, _, err = call(*run(data(), "--offline", "--expect", level))
+        assert code == 2
+        assert f"--expect {level!r} {says}; use one of anthropic:claude-opus-5/low" in err
+    assert engine.asked == []
+    code, _, err = call(*run(data(), "--offline", "--expect", "low"))
+    assert (code, err.splitlines()[-1]) == (0, "expected low: shown to be enough")
+    assert call("sweep", "show", "last", "--expect", "hihg")[0] == 2
+    assert call("sweep", "resume", "last", "--expect", "hihg")[0] == 2
+    junit = str(tmp_path / "junit.xml")
+    assert call("sweep", "export", "last", "--junit", junit, "--expect", "hihg")[0] == 2
 
 
 def test_the_scores_of_a_run_are_decided_alike(call, data, written_answers, tmp_path):

@@ -73,7 +73,14 @@ def export(
 ) -> None:
     """Write the answers of a run for other programs."""
     from ...store import write_atomic
-    from ...sweep import csv_of, decide_options, inspect_logs, iter_jsonl, junit_of
+    from ...sweep import (
+        check_expected,
+        csv_of,
+        decide_options,
+        inspect_logs,
+        iter_jsonl,
+        junit_of,
+    )
 
     if jsonl is None and logs is None and table is None and junit is None and labels is None:
         raise click.UsageError(
@@ -91,6 +98,7 @@ def export(
         if options := decide_options(results):
             echo(f"to decide them as the run did: pondero sweep decide {table} {options}", err=True)
     if junit is not None:
+        check_expected(results.facts.arms, results.facts.reference, expect)
         write_atomic(junit, junit_of(results, expect))
         echo(f"wrote the test cases to {junit}", err=True)
     if jsonl is not None:

@@ -98,8 +98,18 @@ def exit_code(results: "SweepResults", expect: str | None = None) -> int:
     if results.is_gated:
         return STOPPED
     if expect is not None:
-        return 0 if results.shows(expect) else 1
+        return _report_expected(results, expect)
     return 0 if results.is_decided else 1
+
+
+def _report_expected(results: "SweepResults", expect: str) -> int:
+    """Say whether an expected level is shown to be enough; return 0 if it is, else 1."""
+    is_shown = results.shows(expect)
+    verdicts = {arm.name: arm.verdict.replace("_", " ") for arm in results.find_arms(expect)}
+    said = ", ".join(verdicts.values() if len(verdicts) == 1 else map(": ".join, verdicts.items()))
+    found = "shown to be enough" if is_shown else f"not shown to be enough ({said})"
+    echo(style_text(f"expected {expect}: {found}", fg="green" if is_shown else "red"), err=True)
+    return 0 if is_shown else 1
 
 
 def print_outcome(results: "SweepResults", *, as_json: bool, is_told: bool = False) -> None:

@@ -175,12 +175,20 @@ def run(
     Exit 0: a level is recommended, or the reference stays after the whole pool; 1: not decided, or
     --expect fails; 3: the sanity gate stops it.
     """
-    from ...sweep import create_run, list_runs, make_engine, make_judge, make_outline
+    from ...sweep import (
+        check_expected,
+        create_run,
+        list_runs,
+        make_engine,
+        make_judge,
+        make_outline,
+    )
     from .summary import print_cost, print_judge, print_outline
 
     models = options.pop("models") or None
     with _before_run():
         outline = make_outline(data, {**options, "models": models})
+        check_expected(outline.arms, outline.reference, expect)
         print_outline(outline, err=as_json or not dry_run)
         graded = print_judge(outline)
         print_cost(outline, err=as_json or not dry_run)
@@ -243,9 +251,18 @@ def resume(
     """Continue a run; answered questions are not asked again."""
     from msgspec.structs import replace
 
-    from ...sweep import Run, change_judge, find_run, make_engine, make_judge, raise_budget
+    from ...sweep import (
+        Run,
+        change_judge,
+        check_expected,
+        find_run,
+        make_engine,
+        make_judge,
+        raise_budget,
+    )
 
     with Run.open(find_run(name)) as begun:
+        check_expected(begun.facts.arms, begun.facts.reference, expect)
         if kind is not None:
             change_judge(begun, kind)
         raise_budget(begun, budget)
@@ -307,9 +324,10 @@ def _describe_result(name: str) -> str:
 @json_option
 def show(name: str, *, judge: str | None, expect: str | None, as_json: bool) -> int:
     """Show the results of a run so far."""
-    from ...sweep import Run, compute_results, find_run
+    from ...sweep import Run, check_expected, compute_results, find_run
 
     with Run.open(find_run(name)) as found:
+        check_expected(found.facts.arms, found.facts.reference, expect)
         results = compute_results(found, judge=judge)
     print_outcome(results, as_json=as_json)
     return 0 if expect is None else exit_code(results, expect)

@@ -274,10 +274,14 @@ class SweepResults(Struct, frozen=True, kw_only=True):
         name = self.recommendation.name if self.recommendation else None
         return next((arm for arm in self.arms if arm.name == name), None)
 
+    def find_arms(self, level: str) -> tuple[ArmResult, ...]:
+        """Return the arms of a level, or of a MODEL/LEVEL."""
+        return tuple(self.arms[number] for number in find_arms(self.facts.arms, level))
+
     def shows(self, level: str) -> bool:
         """Return whether a level, or a MODEL/LEVEL, is shown to be enough."""
-        own = find_arms(self.facts.arms, level)
-        return any(self.arms[number].verdict == "enough" for number in own) and not self.is_gated
+        own = self.find_arms(level)
+        return any(arm.verdict == "enough" for arm in own) and not self.is_gated
 
     def __repr__(self) -> str:
         found = self.recommendation.name if self.recommendation else "nothing"
