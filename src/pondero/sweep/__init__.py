@@ -13,6 +13,7 @@ from .spec import Spec, SweepOptions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .adoption import check_shown
     from .api import (
         ENGINES,
         asweep,
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "api": "ENGINES asweep change_judge check_judge create_run make_engine run_sweep sweep",
+    "adoption": "check_shown",
     "arms": "Arm arms_of check_expected",
     "check": "CalibrationCheck check_calibration",
     "decision": "ArmDecision ScoreDecision KindDecision decide",
@@ -133,6 +135,7 @@ __all__ = [
     "check_calibration",
     "check_expected",
     "check_judge",
+    "check_shown",
     "check_trial_grades",
     "choose_measure",
     "compute_results",

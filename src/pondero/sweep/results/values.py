@@ -10,7 +10,7 @@ from msgspec import Struct, to_builtins
 from ...canon import Json
 from ...exchange import Calibration
 from ...store import save_calibration
-from ..adoption import calibration_of
+from ..adoption import calibration_of, check_shown
 from ..arms import find_arms
 from ..engines.engine import TrialResult
 from ..grading.agreement import Agreement
@@ -335,9 +335,12 @@ class SweepResults(Struct, frozen=True, kw_only=True):
     ) -> Path:
         """Save the recommended level, or ``level``, as ``auto:NAME`` with its evidence.
 
-        ``by_kind`` adds a level for each ``metadata.kind`` that its own questions decide.
+        ``by_kind`` adds a level for each ``metadata.kind`` that its own questions decide. ``force``
+        replaces a calibration of this name, and takes a ``level`` that is not shown to be enough.
         """
         made = self.calibration(name, level=level, by_kind=by_kind)
+        if not force:
+            check_shown(self, level)
         return save_calibration(made, force=force)
 
     def pareto(self, measure: "Measure | None" = None) -> tuple[ArmResult, ...]:
