@@ -255,6 +255,7 @@ def resume(
         Run,
         change_judge,
         check_expected,
+        compute_results,
         find_run,
         make_engine,
         make_judge,
@@ -272,6 +273,8 @@ def resume(
         spec = begun.facts.spec
         if ray_address is not None:
             spec = replace(spec, ray_address=ray_address)
+        if not begun.failed and compute_results(begun).is_decided:
+            echo("decided already: no question is asked", err=True)
         left = f"{begun.answered:,} answers are there"
         if not yes and not spec.offline and (begun.state != "done" or begun.failed):
             confirm(f"{left}; ask the rest?")
