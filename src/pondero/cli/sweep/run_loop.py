@@ -203,16 +203,18 @@ class _Gate:
 
     def passes(self, driver: "Runner", begun: "Run", *, outlives: bool) -> bool:
         """Return whether the rest is asked; if nothing is wrong, after a forecast."""
-        return self._is_open(driver, begun) and self._wants_rest(driver, outlives=outlives)
+        budget = begun.facts.spec.budget
+        is_open = self._is_open(driver, begun)
+        return is_open and self._wants_rest(driver, budget, outlives=outlives)
 
-    def _wants_rest(self, driver: "Runner", *, outlives: bool) -> bool:
+    def _wants_rest(self, driver: "Runner", budget: float | None, *, outlives: bool) -> bool:
         import click
 
         from ...sweep import describe_forecast
         from .summary import print_sentence
 
         for each in driver.forecast():
-            print_sentence(describe_forecast(each), err=True)
+            print_sentence(describe_forecast(each, budget=budget), err=True)
         if not self.asks or outlives or not _has_terminal():
             return True
         if click.confirm("ask the rest?", default=False, err=True):

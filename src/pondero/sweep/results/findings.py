@@ -141,11 +141,18 @@ def _forecast(results: "SweepResults") -> Iterator[Finding]:
         yield "", describe_forecast(each, left)
 
 
-def describe_forecast(forecast: "Forecast", left: int | None = None) -> str:
-    """Return a forecast in words; ``left`` is how many questions of the pool are left."""
+def describe_forecast(
+    forecast: "Forecast", left: int | None = None, *, budget: float | None = None
+) -> str:
+    """Return a forecast in words; ``left`` is how many questions of the pool are left.
+
+    ``budget``: it is about the questions that these dollars pay for.
+    """
     worse = f"{describe_points(-forecast.difference)} worse"
     case = worse if forecast.difference else "equal to the reference"
     shows = "the pool shows" if left is None else f"another {left:,} questions show"
+    if budget is not None:
+        shows = f"what --budget ${budget:,.2f} still pays for shows"
     cost = f", at {format_cost(forecast.cost)}" if forecast.cost else ""
     return (
         f"if {forecast.arm or 'the level'} is {case}, the chance that {shows} it to be enough is "
