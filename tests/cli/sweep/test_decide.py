@@ -415,9 +415,11 @@ def test_people_label_the_drawn_answers_and_the_bets_continue(
     assert code == 1
     assert "answers wait to be labelled" in out
     assert "pondero sweep label" in out
-    assert call("sweep", "export", "last", "--labels", str(path))[0] == 0
+    code, _, err = call("sweep", "export", "last", "--labels", str(path))
+    assert code == 0
     with path.open() as file:
         rows = list(csv.DictReader(file))
+    assert f"wrote {len(rows)} answers to label to {path}" in err
     assert list(rows[0]) == ["question", "arm", "repeat", "input", "target", "answer", "right"]
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, rows[0])
@@ -429,6 +431,10 @@ def test_people_label_the_drawn_answers_and_the_bets_continue(
     assert (code, told["recommended"]) == (0, "anthropic:claude-opus-5/low")
     assert f"saved {len(rows)} labels" in err
     assert told["labels"] == {"share": 0.5, "given": len(rows), "wanted": 0}
+    rest = tmp_path / "rest.csv"
+    code, _, err = call("sweep", "export", "last", "--labels", str(rest))
+    assert (code, rest.exists()) == (2, False)
+    assert "no answer waits for a label" in err
     # The scores and labels of the run are decided alike.
     table = tmp_path / "scores.csv"
     call("sweep", "export", "last", "--csv", str(table))

@@ -1,5 +1,7 @@
 """``sweep report``, ``export`` and ``demo``: what a run found, for a browser and other programs."""
 
+import csv
+import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -162,8 +164,14 @@ def _write_labels(name: str, path: Path) -> None:
     from ...sweep import Run, find_run, labels_csv
 
     with Run.open(find_run(name)) as run:
-        write_atomic(path, labels_csv(run))
-    echo(f"wrote the answers to label to {path}; fill in the column 'right'", err=True)
+        text = labels_csv(run)
+        share = run.facts.spec.label_share
+    count = sum(1 for _ in csv.reader(io.StringIO(text))) - 1
+    if not count:
+        how = "" if share is not None else "; a run with --label-share draws some"
+        raise click.UsageError(f"no answer waits for a label{how}; {path} was not written")
+    write_atomic(path, text)
+    echo(f"wrote {count:,} answers to label to {path}; fill in the column 'right'", err=True)
 
 
 def _load_results(name: str, judge: str | None) -> "SweepResults":
