@@ -68,7 +68,7 @@ def test_a_level_that_the_user_chose_says_what_it_lacks():
     few = swept(20)  # past the gate: a level that no question was asked of cannot be adopted
     with pytest.raises(UsageError, match="recommends nothing: 20 questions are too few"):
         few.adopt("few")
-    few.adopt("few", level="claude-opus-5/medium")
+    few.adopt("few", level="claude-opus-5/medium", force=True)
     plan = pondero.plan("auto:few")
     assert plan.level == "medium"
     lacks = load_calibrations().known["few"].lacks

@@ -13,8 +13,18 @@ from .spec import Spec, SweepOptions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .api import ENGINES, asweep, check_judge, create_run, make_engine, run_sweep, sweep
-    from .arms import Arm, arms_of
+    from .adoption import check_shown
+    from .api import (
+        ENGINES,
+        asweep,
+        change_judge,
+        check_judge,
+        create_run,
+        make_engine,
+        run_sweep,
+        sweep,
+    )
+    from .arms import Arm, arms_of, check_expected
     from .check import CalibrationCheck, check_calibration
     from .decision import ArmDecision, KindDecision, ScoreDecision, decide
     from .demo import demo_outline
@@ -42,15 +52,16 @@ if TYPE_CHECKING:
     from .results.number_format import format_cost
     from .results.values import ArmResult, Measure, Recommendation, SweepResults, choose_measure
     from .run.answer_labels import LabelState, label_run
-    from .run.gate import GateExample, GateProblem
+    from .run.gate import GateExample, GateProblem, check_trial_grades
     from .run.growth import add_run_arm, extend_run, raise_budget
     from .run.runner import ArmProgress, Progress, Runner
     from .run.store import Run, find_run, list_runs, runs_folder
     from .statistics.allocation import pilot_size
 
 _NAMES = {
-    "api": "ENGINES asweep check_judge create_run make_engine run_sweep sweep",
-    "arms": "Arm arms_of",
+    "api": "ENGINES asweep change_judge check_judge create_run make_engine run_sweep sweep",
+    "adoption": "check_shown",
+    "arms": "Arm arms_of check_expected",
     "check": "CalibrationCheck check_calibration",
     "decision": "ArmDecision ScoreDecision KindDecision decide",
     "demo": "demo_outline",
@@ -73,7 +84,7 @@ _NAMES = {
     "results.values": "ArmResult Measure Recommendation SweepResults choose_measure",
     "run.growth": "add_run_arm extend_run raise_budget",
     "run.answer_labels": "LabelState label_run",
-    "run.gate": "GateExample GateProblem",
+    "run.gate": "GateExample GateProblem check_trial_grades",
     "run.runner": "ArmProgress Progress Runner",
     "statistics.allocation": "pilot_size",
     "run.store": "Run find_run list_runs runs_folder",
@@ -120,8 +131,12 @@ __all__ = [
     "amount_axis",
     "arms_of",
     "asweep",
+    "change_judge",
     "check_calibration",
+    "check_expected",
     "check_judge",
+    "check_shown",
+    "check_trial_grades",
     "choose_measure",
     "compute_results",
     "create_run",

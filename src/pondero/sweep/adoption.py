@@ -65,6 +65,27 @@ def _find_arm(results: "SweepResults", level: str | None) -> "ArmResult":
     raise UsageError(message)
 
 
+def check_shown(results: "SweepResults", level: str | None) -> None:
+    """Raise UsageError if a level that the user chose is not shown to be enough by the run."""
+    if level is None:
+        return
+    arm = _find_arm(results, level)
+    if arm.verdict in ("enough", "reference") and not results.is_gated:
+        return
+    verdict = arm.verdict.replace("_", " ")
+    if results.is_gated:
+        why = f"the run recommends nothing: {results.why}"
+    elif arm.difference is None:
+        why = f"it is {verdict}"
+    else:
+        why = f"it is {verdict}, measured {100 * arm.difference:+.1f} points"
+    message = (
+        f"{arm.name} is not shown to be enough by run {results.run}: {why}; use --force "
+        "(force=True) to adopt it all the same, and auto then sends it"
+    )
+    raise UsageError(message)
+
+
 def _describe_gaps(results: "SweepResults", arm: "ArmResult") -> str:
     found, lacks = results.recommendation, []
     if found is None:

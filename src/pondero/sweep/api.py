@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import Unpack
 
+from msgspec.structs import replace
+
 from ..client import AsyncClient
 from ..errors import BadParameter, UsageError
 from .arms import sweep_policy
@@ -12,11 +14,13 @@ from .engines.engine import Engine
 from .engines.live import OFFLINE_AT_ONCE, LiveEngine, emulators
 from .grading.grade import Judge
 from .grading.judges import check_questions, find_judge_model, make_judge
-from .outline import Outline, make_outline
+from .outline import Outline, check_judge_options, check_prices, make_outline
 from .questions import Data, Question
 from .results.compute import compute_results
 from .results.values import SweepResults
+from .run.run_plan import has_left_pilot, make_pool
 from .run.runner import Progress, Runner
+from .run.scores import Scores
 from .run.store import Run, find_run
 from .spec import Spec, SweepOptions
 
@@ -70,6 +74,33 @@ def check_judge(name: str, questions: Iterable[Question]) -> None:
     check_questions(name, questions)
     if model := find_judge_model(name):
         AsyncClient().prepare(model, "?")
+
+
+def change_judge(run: Run, name: str) -> None:
+    """Give a run another judge; raise BadParameter if its bets are by the grades of the one it has.
+
+    A judge that is chosen after its grades are known could be the one that shows the most. The
+    pilot is not bet on, so until its end the choice is free.
+    """
+    with run.hold_facts():
+        facts, spec = run.facts, replace(run.facts.spec, judge=name)
+        if name == facts.spec.judge:
+            return
+        check_judge_options(spec, run.questions())
+        check_prices(spec, facts.arms, run.questions()[0])
+        if not spec.offline:
+            check_judge(name, ())
+        scores = Scores(run, facts.spec.judge)
+        if has_left_pilot(scores, make_pool(facts, scores.questions)):
+            free = "" if spec.offline else "; it reuses the answers, at no cost"
+            message = (
+                f"run {facts.run} has answers after its pilot, and its bets are by the grades of "
+                f"{facts.spec.judge!r}; begin a new run with --judge {name}{free}"
+            )
+            raise BadParameter(message)
+        former = (*facts.former_judges, facts.spec.judge)
+        former = tuple(each for each in dict.fromkeys(former) if each != name)
+        run.change(spec=spec, former_judges=former, judge_errors=None)
 
 
 async def run_sweep(

@@ -186,6 +186,18 @@ def find_arms(arms: Sequence[Arm], wanted: str) -> list[int]:
     return [n for n, arm in enumerate(arms) if wanted in arm.levels or name in _names(arm)]
 
 
+def check_expected(arms: Sequence[Arm], reference: int, expect: str | None) -> None:
+    """Raise BadParameter if no arm that can be shown to be enough is expected by this name."""
+    if expect is None:
+        return
+    others = [arm.name for number, arm in enumerate(arms) if number != reference]
+    found = find_arms(arms, expect)
+    if not found or found == [reference]:
+        how = "is the reference" if found else "is no arm of this sweep"
+        message = f"--expect {expect!r} {how}; use one of {' '.join(others)}"
+        raise BadParameter(message)
+
+
 def _names(arm: Arm) -> set[str]:
     bare = arm.model.partition(":")[2]
     return {f"{model}/{level}" for model in (arm.model, bare) for level in arm.levels}

@@ -1,6 +1,6 @@
 """The outline of a sweep: all that is known before a request is sent, as ``--dry-run`` shows it."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -202,6 +202,15 @@ class Outline(Struct, frozen=True):
             "answer costs on average is known after the pilot"
         )
 
+    def describe_budget(self) -> str:
+        """Return a sentence: what to name as the budget, and why; or nothing without one."""
+        if self.spec.budget is None:
+            return ""
+        return (
+            "--budget is what you are willing to spend in all: the bets are sized for it, so one "
+            "that is raised later proves less for the same cost"
+        )
+
     def describe_usual_cost(self) -> str:
         """Return a sentence: what all of it costs with shorter answers, or nothing if unknown."""
         limit = self.spec.max_tokens
@@ -276,12 +285,9 @@ def make_outline(data: Data, options: Mapping[str, Json]) -> Outline:
             raise BadParameter(message)
         spec = replace(spec, judge=proposal.judge)
         notes = (*notes, f"judge {proposal.judge}: {proposal.why}; --judge takes another")
-    make_judge(spec.judge)
-    if spec.offline and find_judge_model(spec.judge):
-        raise BadParameter("the emulator cannot judge; use another judge, or leave out --offline")
     questions = shuffle(found.questions, spec.seed, cluster=spec.cluster)
     check_keyless(questions, spec)  # before a target or a question is shown
-    check_questions(spec.judge, questions)
+    check_judge_options(spec, questions)
     if spec.cluster and not any(spec.cluster in each.metadata for each in questions):
         message = (
             f"no question has the metadata {spec.cluster!r}; use a field that the questions have"
@@ -290,9 +296,6 @@ def make_outline(data: Data, options: Mapping[str, Json]) -> Outline:
     if spec.once and len(questions) > ONCE_MOST:
         message = f"once is for at most {ONCE_MOST} questions, and there are {len(questions):,}"
         raise BadParameter(message)
-    if spec.once and find_judge_kind(spec.judge).graded:
-        message = f"once is for answers that are right or wrong; {spec.judge!r} gives scores"
-        raise BadParameter(message)
     arms = arms_of(spec.models, spec.levels, max_tokens=spec.max_tokens)
     if spec.engine in DISCOUNTED:
         for arm in arms:
@@ -300,9 +303,20 @@ def make_outline(data: Data, options: Mapping[str, Json]) -> Outline:
             batch_terms(entry.provider, entry.model)
     if len(arms) == 1:
         raise BadParameter(_describe_one_arm(arms[0], spec))
-    _check_prices(spec, arms, questions[0])
+    check_prices(spec, arms, questions[0])
     source = Path(data).name if isinstance(data, str | Path) else ""
     return Outline(spec, questions, arms, reference_of(arms, spec.reference), notes, source)
+
+
+def check_judge_options(spec: Spec, questions: Sequence[Question]) -> None:
+    """Raise BadParameter if the judge of a sweep does not fit its questions or its options."""
+    make_judge(spec.judge)
+    if spec.offline and find_judge_model(spec.judge):
+        raise BadParameter("the emulator cannot judge; use another judge, or leave out --offline")
+    check_questions(spec.judge, questions)
+    if spec.once and find_judge_kind(spec.judge).graded:
+        message = f"--once is for answers that are right or wrong; {spec.judge!r} gives scores"
+        raise BadParameter(message)
 
 
 def _describe_one_arm(arm: Arm, spec: Spec) -> str:
@@ -313,7 +327,8 @@ def _describe_one_arm(arm: Arm, spec: Spec) -> str:
     return f"nothing to compare: {describe_levels(arm, spec.max_tokens)}"
 
 
-def _check_prices(spec: Spec, arms: tuple[Arm, ...], question: Question) -> None:
+def check_prices(spec: Spec, arms: tuple[Arm, ...], question: Question) -> None:
+    """Raise BadParameter if a price is unknown, or one answer may cost more than the budget."""
     models = [arm.model for arm in arms]
     if judge := find_judge_model(spec.judge):
         models.append(load_catalog().apart(judge)[0])

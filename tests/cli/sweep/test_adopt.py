@@ -42,6 +42,18 @@ def test_a_run_is_adopted_listed_and_taken(config_dir, pondero):
     assert plan["adjustments"][0]["code"] == "calibrated"
 
 
+def test_a_level_that_is_not_shown_to_be_enough_needs_force(config_dir, pondero):
+    swept()
+    chosen = ("sweep", "adopt", "last", "--as", "sums", "--level")
+    told = pondero(*chosen, "off", code=2)
+    assert "anthropic:claude-opus-5/off is not shown to be enough by run " in told
+    assert "it is given up, measured -" in told
+    assert "use --force" in told
+    assert not (config_dir / "calibrations").exists()
+    pondero(*chosen, "high")  # the reference needs no evidence
+    assert "anthropic:claude-opus-5/off" in pondero(*chosen, "off", "--force")
+
+
 def test_what_to_try_next_works_for_an_offline_calibration(pondero):
     swept(offline=True)
     said = pondero("sweep", "adopt", "last", "--as", "sums")

@@ -43,6 +43,24 @@ def test_a_pilot_that_fits_is_not_said_to_stop(call, questions):
     assert "--budget stops at $500.00; what" in out
 
 
+def test_a_budget_is_said_to_be_for_all_of_the_run(call, questions):
+    words = ("--levels", "low,high", "--offline", "--max-tokens", "300", "--margin", "10")
+    _, out, _ = call(*sums(questions, *words, "--dry-run"))
+    assert "--budget is" not in out
+    _, out, _ = call(*sums(questions, *words, "--dry-run", "--budget", "0.05"))
+    assert "--budget is what you are willing to spend in all: the bets are sized for it" in out
+    _, _, err = call(*sums(questions, *words, "--continue", "--budget", "0.05"))
+    assert "name all that you are willing to spend on this run: the next bets are sized for" in err
+
+
+def test_a_forecast_within_a_budget_says_so(call, questions):
+    words = ("--levels", "low,high", "--offline", "--max-tokens", "300", "--margin", "10")
+    _, _, err = call(*sums(questions, *words, "--continue", "--budget", "0.5"))
+    assert "the chance that what --budget $0.50 still pays for shows it to be enough" in err
+    _, _, err = call(*sums(questions, *words, "--continue"))
+    assert "the chance that the pool shows it to be enough" in err
+
+
 def test_an_engine_without_a_key_is_free():
     assert make_engine(spec_of(models=("claude-opus-5",), offline=True)).begin("a run")
     assert not make_engine(spec_of(models=("claude-opus-5",))).begin("a run")

@@ -12,7 +12,7 @@ from tests.sweep.results.test_compute import ladder
 from tests.sweep.runs import Scripted, answered, begun
 
 from pondero.emulator import Emulator, ErrorProneResponder
-from pondero.sweep import ENGINES, LiveEngine, Run, TrialResult
+from pondero.sweep import ENGINES, LiveEngine, Run, TrialResult, find_run
 
 
 @pytest.fixture(autouse=True)
@@ -167,6 +167,10 @@ def test_requests_that_all_fail_end_with_3_and_the_error_and_nothing_is_adopted(
     assert code == 3
     assert out.startswith("no result  every request failed, 40 of 40: no network; 'pondero sweep ")
     assert len(down.asked) == 40
+    assert "-100.0" not in out
+    assert "given up" not in out
+    with Run.open(find_run("last")) as found:
+        assert found.answered == 0
     assert "stopped" in call("sweep", "list")[1]
     for level in ((), ("--level", "high")):
         code, _, err = call("sweep", "adopt", "last", "--as", "fake", *level)
@@ -261,10 +265,32 @@ def test_an_expected_level_that_is_not_shown_ends_with_1(call, data, written_ans
     assert call("sweep", "export", "last", "--junit", str(junit), "--expect", "low")[0] == 0
     assert ET.parse(junit).getroot().get("failures") == "0"
     written_answers(0.3, 0.9)
-    assert call(*run(data(), "--offline", "--expect", "low"))[0] == 1
+    code, _, err = call(*run(data(), "--offline", "--expect", "low"))
+    assert (code, err.splitlines()[-1]) == (1, "expected low: not shown to be enough (given up)")
     assert call("sweep", "show", "last", "--expect", "low")[0] == 1
     call("sweep", "export", "last", "--junit", str(junit), "--expect", "low", "--force")
     assert ET.parse(junit).getroot().get("failures") == "1"
+
+
+def test_an_expected_level_that_cannot_be_shown_is_rejected_before_anything_is_asked(
+    call, data, written_answers, tmp_path
+):
+    engine = written_answers(0.9, 0.9)
+    for level, says in (("hihg", "is no arm of this sweep"), ("high", "is the reference")):
+        code, _, err = call(*run(data(), "--offline", "--expect", level))
+        assert code == 2
+        assert f"--expect {level!r} {says}; use one of anthropic:claude-opus-5/low" in err
+    assert engine.asked == []
+    code, _, err = call(*run(data(), "--offline", "--expect", "low"))
+    assert (code, err.splitlines()[-1]) == (0, "expected low: shown to be enough")
+    assert call("sweep", "show", "last", "--expect", "hihg")[0] == 2
+    assert call("sweep", "resume", "last", "--expect", "hihg")[0] == 2
+    asked = len(engine.asked)
+    code, out, err = call("sweep", "resume", "last", "--budget", "30")
+    assert (code, len(engine.asked)) == (0, asked)
+    assert "decided already: no question is asked" in err
+    junit = str(tmp_path / "junit.xml")
+    assert call("sweep", "export", "last", "--junit", junit, "--expect", "hihg")[0] == 2
 
 
 def test_the_scores_of_a_run_are_decided_alike(call, data, written_answers, tmp_path):
@@ -389,9 +415,11 @@ def test_people_label_the_drawn_answers_and_the_bets_continue(
     assert code == 1
     assert "answers wait to be labelled" in out
     assert "pondero sweep label" in out
-    assert call("sweep", "export", "last", "--labels", str(path))[0] == 0
+    code, _, err = call("sweep", "export", "last", "--labels", str(path))
+    assert code == 0
     with path.open() as file:
         rows = list(csv.DictReader(file))
+    assert f"wrote {len(rows)} answers to label to {path}" in err
     assert list(rows[0]) == ["question", "arm", "repeat", "input", "target", "answer", "right"]
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, rows[0])
@@ -403,6 +431,10 @@ def test_people_label_the_drawn_answers_and_the_bets_continue(
     assert (code, told["recommended"]) == (0, "anthropic:claude-opus-5/low")
     assert f"saved {len(rows)} labels" in err
     assert told["labels"] == {"share": 0.5, "given": len(rows), "wanted": 0}
+    rest = tmp_path / "rest.csv"
+    code, _, err = call("sweep", "export", "last", "--labels", str(rest))
+    assert (code, rest.exists()) == (2, False)
+    assert "no answer waits for a label" in err
     # The scores and labels of the run are decided alike.
     table = tmp_path / "scores.csv"
     call("sweep", "export", "last", "--csv", str(table))

@@ -4,13 +4,18 @@ import json
 
 import pytest
 
+from pondero.sweep import list_runs
+
 BROKEN = "import sys\ndef judge(answer, question):\n    print('noise')\n    sys.exit(0)\n"
+BRITTLE = BROKEN.replace("    print", "    if len(answer) < 20:\n        return True\n    print")
+"""It grades short answers, such as those of the outline, and no other."""
 
 
 @pytest.fixture(autouse=True)
 def _own_folders(data_dir, config_dir, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "broken.py").write_text(BROKEN)
+    (tmp_path / "brittle.py").write_text(BRITTLE)
 
 
 @pytest.mark.parametrize(
@@ -56,13 +61,29 @@ def test_a_run_whose_every_grade_failed_exits_with_3_and_a_sentence(call, tmp_pa
     data = tmp_path / "data.jsonl"
     data.write_text("\n".join(json.dumps({"input": f"{n}?", "target": "x"}) for n in range(80)))
     words = ("-m", "claude-opus-5", "--levels", "low,high", "--offline", "--json")
-    code, out, err = call("sweep", "run", str(data), *words, "--judge", "python:broken:judge")
+    code, out, err = call("sweep", "run", str(data), *words, "--judge", "python:brittle:judge")
     assert code == 3
     assert json.loads(out)["recommended"] is None
     assert "noise" not in out
-    assert "the judge 'python:broken:judge' failed on all 40 answers, so nothing can be said" in err
-    assert call("sweep", "judge", "last", "--judge", "python:broken:judge")[0] == 3
+    assert (
+        "the judge 'python:brittle:judge' failed on all 40 answers, so nothing can be said" in err
+    )
+    assert call("sweep", "judge", "last", "--judge", "python:brittle:judge")[0] == 3
     assert call("sweep", "judge", "last", "--judge", "exact")[0] == 0
+
+
+def test_a_judge_that_fails_on_every_trial_stops_the_sweep_before_anything_is_asked(call, tmp_path):
+    data = tmp_path / "data.jsonl"
+    data.write_text("\n".join(json.dumps({"input": f"{n}?", "target": "x"}) for n in range(80)))
+    words = ("-m", "claude-opus-5", "--levels", "low,high", "--offline")
+    judge = ("--judge", "python:broken:judge")
+    code, out, err = call("sweep", "run", str(data), *words, *judge)
+    assert (code, out) == (3, "")
+    assert "the judge 'python:broken:judge' failed on each of these 3 answers" in err
+    assert "--continue only measures" in err
+    assert list_runs() == []
+    assert call("sweep", "run", str(data), *words, *judge, "--continue")[0] == 3
+    assert len(list_runs()) == 1
 
 
 def test_a_run_tells_how_it_read_the_data_and_which_judge_it_took(call, tmp_path):

@@ -26,6 +26,19 @@ def test_the_drawn_share_is_the_same_for_a_question_in_any_set():
         draw_labelled(QUESTIONS, 0, 7)
 
 
+def test_a_file_without_labels_says_what_is_missing(tmp_path):
+    path = tmp_path / "labels.csv"
+    head = "question,arm,repeat,input,target,answer,right\n"
+    path.write_text(head)
+    with pytest.raises(
+        BadParameter, match=r"labels.csv has no rows; .* --labels FILE' writes them"
+    ):
+        load_labels(path)
+    path.write_text(head + "q1,low,1,1 + 1?,2,it is 2,\nq2,low,1,1 + 2?,3,it is 3,\n")
+    with pytest.raises(BadParameter, match="'right' is empty or not there in all 2 rows"):
+        load_labels(path)
+
+
 def test_labels_are_read_from_a_table(tmp_path):
     path = tmp_path / "labels.csv"
     path.write_text("question,arm,right\n1,low,yes\n1,high,False\n2,low,0.5\n2,high,\n")

@@ -54,6 +54,17 @@ def test_another_budget_changes_no_bet_that_was_made_though_an_answer_is_tried_a
             before = now
 
 
+def test_bets_under_a_small_budget_are_bolder_than_without_one():
+    def lose(ask):
+        return answered(ask, ask.arm == 1 or ask.position < 20, cost=("0.002", "0.008")[ask.arm])
+
+    def first_loss(**options):
+        with begun(400, max_tokens=60, **options) as run:
+            return resume(run, lose)[0]
+
+    assert first_loss(budget=0.5) < first_loss()
+
+
 def test_more_questions_change_no_bet_that_was_made_if_a_retry_was_killed():
     with begun(70) as run:
         before = resume(run)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.option(
     "--level",
     metavar="LEVEL",
-    help="Adopt this level, even if it is not recommended; the reasons are saved with it.",
+    help="Adopt this level. If it is not shown to be enough, that takes --force, and is recorded.",
 )
 @click.option(
     "--by-kind",
@@ -35,7 +35,11 @@ if TYPE_CHECKING:
     help="Give each metadata.kind its own level, if its questions decide one.",
 )
 @click.option("--judge", metavar="KIND[:ARG]", help="Use the grades of this judge.")
-@click.option("--force", is_flag=True, help="Replace a calibration of this name.")
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Replace a calibration of this name, and adopt a --level that is not shown to be enough.",
+)
 @json_option
 def adopt(
     run: str,
@@ -55,12 +59,14 @@ def adopt(
     from msgspec import to_builtins
 
     from ...store import calibration_file, save_calibration
-    from ...sweep import Run, compute_results, find_run
+    from ...sweep import Run, check_shown, compute_results, find_run
 
     path = calibration_file(name)
     with Run.open(find_run(run)) as found:
         results = compute_results(found, judge=judge)
     made = results.calibration(name, level=level, by_kind=by_kind)
+    if not force:
+        check_shown(results, level)
     save_calibration(made, force=force or _may_replace(path))
     if as_json:
         print_json({**to_builtins(made), "file": str(path)})

@@ -1,5 +1,7 @@
 """``sweep report``, ``export`` and ``demo``: what a run found, for a browser and other programs."""
 
+import csv
+import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -73,7 +75,14 @@ def export(
 ) -> None:
     """Write the answers of a run for other programs."""
     from ...store import write_atomic
-    from ...sweep import csv_of, decide_options, inspect_logs, iter_jsonl, junit_of
+    from ...sweep import (
+        check_expected,
+        csv_of,
+        decide_options,
+        inspect_logs,
+        iter_jsonl,
+        junit_of,
+    )
 
     if jsonl is None and logs is None and table is None and junit is None and labels is None:
         raise click.UsageError(
@@ -91,6 +100,7 @@ def export(
         if options := decide_options(results):
             echo(f"to decide them as the run did: pondero sweep decide {table} {options}", err=True)
     if junit is not None:
+        check_expected(results.facts.arms, results.facts.reference, expect)
         write_atomic(junit, junit_of(results, expect))
         echo(f"wrote the test cases to {junit}", err=True)
     if jsonl is not None:
@@ -154,8 +164,14 @@ def _write_labels(name: str, path: Path) -> None:
     from ...sweep import Run, find_run, labels_csv
 
     with Run.open(find_run(name)) as run:
-        write_atomic(path, labels_csv(run))
-    echo(f"wrote the answers to label to {path}; fill in the column 'right'", err=True)
+        text = labels_csv(run)
+        share = run.facts.spec.label_share
+    count = sum(1 for _ in csv.reader(io.StringIO(text))) - 1
+    if not count:
+        how = "" if share is not None else "; a run with --label-share draws some"
+        raise click.UsageError(f"no answer waits for a label{how}; {path} was not written")
+    write_atomic(path, text)
+    echo(f"wrote {count:,} answers to label to {path}; fill in the column 'right'", err=True)
 
 
 def _load_results(name: str, judge: str | None) -> "SweepResults":

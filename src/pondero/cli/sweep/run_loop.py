@@ -3,7 +3,7 @@
 import asyncio
 import signal
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,16 @@ from .decide import STOPPED
 _REPORTED = 10.0  # seconds between two lines where nothing can be drawn
 
 if TYPE_CHECKING:
-    from ...sweep import Engine, GateProblem, Judge, Outline, Run, Runner, SweepResults
+    from ...sweep import (
+        Engine,
+        GateProblem,
+        GradedAnswer,
+        Judge,
+        Outline,
+        Run,
+        Runner,
+        SweepResults,
+    )
     from .summary import ProgressLines
 
 
@@ -31,11 +40,18 @@ def confirm_pilot(outline: "Outline", engine: "Engine") -> None:
         confirm(f"begin with a pilot of {pilot} questions to every arm{most}?")
 
 
-def stops_before(outline: "Outline", *, yes: bool) -> bool:
-    """Return whether the gate stops a sweep before anything is asked."""
-    from ...sweep import describe_past_gate
+def stops_before(outline: "Outline", graded: "Sequence[GradedAnswer]", *, yes: bool) -> bool:
+    """Return whether the gate stops a sweep before anything is asked.
+
+    ``graded`` are answers that the judge was tried on; one that fails on each grades nothing.
+    """
+    from ...sweep import check_trial_grades, describe_past_gate
 
     problems = outline.problems()
+    if failed := check_trial_grades(outline.spec.judge, graded):
+        problems = [*problems, *failed]
+        for problem in failed:
+            _print_problem(problem)
     if not problems or outline.spec.past_gate:
         return False
     if not yes and _has_terminal():
@@ -82,8 +98,18 @@ def exit_code(results: "SweepResults", expect: str | None = None) -> int:
     if results.is_gated:
         return STOPPED
     if expect is not None:
-        return 0 if results.shows(expect) else 1
+        return _report_expected(results, expect)
     return 0 if results.is_decided else 1
+
+
+def _report_expected(results: "SweepResults", expect: str) -> int:
+    """Say whether an expected level is shown to be enough; return 0 if it is, else 1."""
+    is_shown = results.shows(expect)
+    verdicts = {arm.name: arm.verdict.replace("_", " ") for arm in results.find_arms(expect)}
+    said = ", ".join(verdicts.values() if len(verdicts) == 1 else map(": ".join, verdicts.items()))
+    found = "shown to be enough" if is_shown else f"not shown to be enough ({said})"
+    echo(style_text(f"expected {expect}: {found}", fg="green" if is_shown else "red"), err=True)
+    return 0 if is_shown else 1
 
 
 def print_outcome(results: "SweepResults", *, as_json: bool, is_told: bool = False) -> None:
@@ -155,6 +181,11 @@ def _print_stop(driver: "Runner", begun: "Run") -> None:
             err=True,
         )
     print_sentence(f"raise --budget: pondero sweep resume {name} --budget USD", err=True)
+    print_sentence(
+        "name all that you are willing to spend on this run: the next bets are sized for it, and "
+        "begin with the capital that is left",
+        err=True,
+    )
 
 
 # -- before the rest is spent ----------------------------------------------------------------------
@@ -172,16 +203,18 @@ class _Gate:
 
     def passes(self, driver: "Runner", begun: "Run", *, outlives: bool) -> bool:
         """Return whether the rest is asked; if nothing is wrong, after a forecast."""
-        return self._is_open(driver, begun) and self._wants_rest(driver, outlives=outlives)
+        budget = begun.facts.spec.budget
+        is_open = self._is_open(driver, begun)
+        return is_open and self._wants_rest(driver, budget, outlives=outlives)
 
-    def _wants_rest(self, driver: "Runner", *, outlives: bool) -> bool:
+    def _wants_rest(self, driver: "Runner", budget: float | None, *, outlives: bool) -> bool:
         import click
 
         from ...sweep import describe_forecast
         from .summary import print_sentence
 
         for each in driver.forecast():
-            print_sentence(describe_forecast(each), err=True)
+            print_sentence(describe_forecast(each, budget=budget), err=True)
         if not self.asks or outlives or not _has_terminal():
             return True
         if click.confirm("ask the rest?", default=False, err=True):
@@ -282,7 +315,7 @@ async def _interruptible(
         did = f"left {driver.budget.flights} at the service"
     name = begun.facts.run
     echo(
-        f"interrupted: {did}, {len(begun.answers()):,} answers are saved; "
+        f"interrupted: {did}, {begun.answered:,} answers are saved; "
         f"'pondero sweep resume {name}' continues it",
         err=True,
     )

@@ -14,7 +14,7 @@ from ..output.echo import echo, style_text
 if TYPE_CHECKING:
     from rich.live import Live
 
-    from ...sweep import ArmProgress, Outline, SweepResults
+    from ...sweep import ArmProgress, GradedAnswer, Outline, SweepResults
 
 _OFTEN = 0.1  # seconds between two drawings
 _LARGE = 1_000  # questions whose chance to decide takes more than a second
@@ -56,8 +56,11 @@ def print_outline(outline: "Outline", *, err: bool) -> None:
         print_sentence(problem.why, err=err, fg="yellow")
 
 
-def print_judge(outline: "Outline") -> None:
-    """Print a judge with three graded answers, before anything is spent; no model is asked."""
+def print_judge(outline: "Outline") -> "tuple[GradedAnswer, ...]":
+    """Print a judge with three graded answers, before anything is spent, and return them.
+
+    No model is asked.
+    """
     from ...sweep import (
         find_judge_kind,
         find_judge_model,
@@ -75,9 +78,12 @@ def print_judge(outline: "Outline") -> None:
         why = "a target is no answer to it, so try one with 'pondero sweep grade'"
     tried = f": {why}" if why else ", checked on answers made from the targets:"
     echo(f"judge {name}{tried}", err=True)
-    if not why:
-        for each in asyncio.run(grade_examples(make_judge(name), answers)):
-            echo(f"  {each.describe()}", err=True)
+    if why:
+        return ()
+    graded = asyncio.run(grade_examples(make_judge(name), answers))
+    for each in graded:
+        echo(f"  {each.describe()}", err=True)
+    return graded
 
 
 def print_cost(outline: "Outline", *, err: bool) -> None:
@@ -86,6 +92,8 @@ def print_cost(outline: "Outline", *, err: bool) -> None:
     if usual := outline.describe_usual_cost():
         print_sentence(usual, err=err)
     print_sentence(outline.describe_cost() + offline, err=err)
+    if budget := outline.describe_budget():
+        print_sentence(budget, err=err)
 
 
 class ProgressLines:

@@ -175,14 +175,22 @@ def run(
     Exit 0: a level is recommended, or the reference stays after the whole pool; 1: not decided, or
     --expect fails; 3: the sanity gate stops it.
     """
-    from ...sweep import create_run, list_runs, make_engine, make_judge, make_outline
+    from ...sweep import (
+        check_expected,
+        create_run,
+        list_runs,
+        make_engine,
+        make_judge,
+        make_outline,
+    )
     from .summary import print_cost, print_judge, print_outline
 
     models = options.pop("models") or None
     with _before_run():
         outline = make_outline(data, {**options, "models": models})
+        check_expected(outline.arms, outline.reference, expect)
         print_outline(outline, err=as_json or not dry_run)
-        print_judge(outline)
+        graded = print_judge(outline)
         print_cost(outline, err=as_json or not dry_run)
         if dry_run:
             if as_json:
@@ -190,7 +198,7 @@ def run(
             return 0
         engine = make_engine(outline.spec)
         asks = not yes and not outline.spec.offline
-        if stops_before(outline, yes=not asks):
+        if stops_before(outline, graded, yes=not asks):
             if before := list_runs()[:1]:
                 echo(f"no run was begun: 'last' is still {before[0].run}", err=True)
             return STOPPED
@@ -218,6 +226,12 @@ def _before_run() -> Iterator[None]:
     "--budget", type=float, metavar="USD", help="A new budget for all of the run, spent included."
 )
 @click.option(
+    "--judge",
+    "kind",
+    metavar="KIND[:ARG]",
+    help="Grade with this judge from now on; possible until the end of the pilot.",
+)
+@click.option(
     "--continue", "past_gate", is_flag=True, help="Continue if the sanity gate has failed."
 )
 @_EXPECT
@@ -228,6 +242,7 @@ def resume(
     *,
     ray_address: str | None,
     budget: float | None,
+    kind: str | None,
     past_gate: bool,
     expect: str | None,
     yes: bool,
@@ -236,9 +251,21 @@ def resume(
     """Continue a run; answered questions are not asked again."""
     from msgspec.structs import replace
 
-    from ...sweep import Run, find_run, make_engine, make_judge, raise_budget
+    from ...sweep import (
+        Run,
+        change_judge,
+        check_expected,
+        compute_results,
+        find_run,
+        make_engine,
+        make_judge,
+        raise_budget,
+    )
 
     with Run.open(find_run(name)) as begun:
+        check_expected(begun.facts.arms, begun.facts.reference, expect)
+        if kind is not None:
+            change_judge(begun, kind)
         raise_budget(begun, budget)
         if past_gate:
             with begun.hold_facts():
@@ -246,7 +273,9 @@ def resume(
         spec = begun.facts.spec
         if ray_address is not None:
             spec = replace(spec, ray_address=ray_address)
-        left = f"{len(begun.answers()):,} answers are there"
+        if not begun.failed and compute_results(begun).is_decided:
+            echo("decided already: no question is asked", err=True)
+        left = f"{begun.answered:,} answers are there"
         if not yes and not spec.offline and (begun.state != "done" or begun.failed):
             confirm(f"{left}; ask the rest?")
         judge = make_judge(spec.judge)
@@ -298,9 +327,10 @@ def _describe_result(name: str) -> str:
 @json_option
 def show(name: str, *, judge: str | None, expect: str | None, as_json: bool) -> int:
     """Show the results of a run so far."""
-    from ...sweep import Run, compute_results, find_run
+    from ...sweep import Run, check_expected, compute_results, find_run
 
     with Run.open(find_run(name)) as found:
+        check_expected(found.facts.arms, found.facts.reference, expect)
         results = compute_results(found, judge=judge)
     print_outcome(results, as_json=as_json)
     return 0 if expect is None else exit_code(results, expect)
@@ -334,7 +364,7 @@ def judge(name: str, *, kind: str, yes: bool, as_json: bool) -> int:
         check_judge(kind, found.questions())
         model = find_judge_model(kind)
         if model and not yes:
-            confirm(f"ask {model} about {len(found.answers()):,} answers?")
+            confirm(f"ask {model} about {found.answered:,} answers?")
 
         async def judge_again() -> None:
             engine = make_engine(found.facts.spec)

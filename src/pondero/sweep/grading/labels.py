@@ -50,7 +50,16 @@ def load_labels(path: str | Path) -> tuple[AnswerLabel, ...]:
     """
     rows = list(read_rows(Path(path)))
     done = [(place, row) for place, row in rows if not _is_open(row)]
-    found = tuple(_parse_label(place, row) for place, row in done or rows[:1])
+    if not rows:
+        message = f"{path} has no rows; 'pondero sweep export RUN --labels FILE' writes them"
+        raise BadParameter(message)
+    if not done:
+        message = (
+            f"{rows[0][0]}: a label has question, arm, and right (true or false) or score (0 to "
+            f"1); 'right' is empty or not there in all {len(rows):,} rows"
+        )
+        raise BadParameter(message)
+    found = tuple(_parse_label(place, row) for place, row in done)
     seen = set[tuple[str, str, int]]()
     for each in found:
         key = (each.question, each.arm, each.repeat)

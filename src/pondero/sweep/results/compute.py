@@ -11,7 +11,14 @@ from ..points import describe_points
 from ..run.answer_labels import LabelState, check_labelled_errors, find_label_state
 from ..run.forecast import forecast_rest
 from ..run.gate import GateProblem, check_pilot, check_rest, count_units, is_pilot_known
-from ..run.run_plan import cluster_of, make_comparison, make_pool, measure_prices, pilot_positions
+from ..run.run_plan import (
+    cluster_of,
+    has_left_pilot,
+    make_comparison,
+    make_pool,
+    measure_prices,
+    pilot_positions,
+)
 from ..run.scores import Scores
 from ..run.store import Run, StoredGrade
 from ..statistics.comparison import Comparison
@@ -130,6 +137,8 @@ def _stand(alone: ArmResult, scores: Scores, comparison: Comparison, arm: int) -
     standing = contest.standings[arm]
     part = contest.rule.alpha / ALPHA  # a judge's own bounds use up some of it; 20 always wins
     places = [at for unit in contest_units(scores)[: standing.units] for at in unit]
+    if places and all(scores.score(facts.reference, at) is None for at in places):
+        return replace(alone, verdict="undecided", reason="unmeasured")
     missing = sum(
         any(None in (scores.repeats(who, at) or ()) for who in (arm, facts.reference))
         for at in places
@@ -286,6 +295,8 @@ class _Reader:
     ) -> None:
         self._needs_budget = needs_budget
         self._facts = scores.facts
+        self._judge = scores.judge
+        self._is_late = has_left_pilot(scores, comparison.pool)
         self._labels = labels
         self._contest = comparison.contest
         places = pilot_positions(scores.facts, comparison.pool)
@@ -321,9 +332,21 @@ class _Reader:
         if self._labels.wanted:
             return f"{self._labels.wanted:,} answers wait to be labelled"
         resume = f"pondero sweep resume {self._facts.run}"
+        if self._judge != self._facts.spec.judge:
+            return self._describe_other_judge(resume)
         if self._needs_budget:
             return f"not decided yet: --budget is used up; '{resume} --budget USD' raises it"
         return f"not decided yet; '{resume}' continues"
+
+    def _describe_other_judge(self, resume: str) -> str:
+        """Return whether the run can continue with a judge that is not its own."""
+        if not self._is_late:
+            return f"not decided yet; '{resume} --judge {self._judge}' continues"
+        own = self._facts.spec.judge
+        return (
+            f"not decided by {self._judge!r}; the bets of this run are by {own!r}, so only a new "
+            f"run with --judge {self._judge} can continue"
+        )
 
     def _choose(self) -> int | None:
         if self.gate is not None:
@@ -350,4 +373,4 @@ class _Reader:
         """Return whose grades these are; people's labels correct those of a judge."""
         if self._labels.share is not None:
             return f", corrected by people's labels of {self._labels.given:,} answers"
-        return ", by this judge's grades" if find_judge_model(self._facts.spec.judge) else ""
+        return ", by this judge's grades" if find_judge_model(self._judge) else ""

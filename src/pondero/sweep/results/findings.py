@@ -63,10 +63,16 @@ def describe_past_gate(problems: "Sequence[GateProblem]", command: str) -> str:
 
 
 def _past_gate(results: "SweepResults") -> Iterator[Finding]:
-    if results.is_gated and not results.facts.past_gate:
-        command = f"'pondero sweep resume {results.run} --continue'"
-        if said := describe_past_gate(results.gate, command):
-            yield "", f"{said}; no answer is asked for again"
+    if not results.is_gated or results.facts.past_gate:
+        return
+    is_own = results.judge == results.facts.spec.judge
+    resume = f"pondero sweep resume {results.run}{'' if is_own else f' --judge {results.judge}'}"
+    if said := describe_past_gate(results.gate, f"'{resume} --continue'"):
+        yield "", f"{said}; no answer is asked for again"
+    is_judged = any(each.condition in ("floor", "judge") for each in results.gate)
+    if is_own and is_judged and not results.facts.spec.once:
+        again = f"'pondero sweep resume {results.run} --judge KIND'"
+        yield "", f"{again} grades the same answers with another judge, and continues"
 
 
 def _describe_units(results: "SweepResults", arm: "ArmResult") -> str:
@@ -135,11 +141,18 @@ def _forecast(results: "SweepResults") -> Iterator[Finding]:
         yield "", describe_forecast(each, left)
 
 
-def describe_forecast(forecast: "Forecast", left: int | None = None) -> str:
-    """Return a forecast in words; ``left`` is how many questions of the pool are left."""
+def describe_forecast(
+    forecast: "Forecast", left: int | None = None, *, budget: float | None = None
+) -> str:
+    """Return a forecast in words; ``left`` is how many questions of the pool are left.
+
+    ``budget``: it is about the questions that these dollars pay for.
+    """
     worse = f"{describe_points(-forecast.difference)} worse"
     case = worse if forecast.difference else "equal to the reference"
     shows = "the pool shows" if left is None else f"another {left:,} questions show"
+    if budget is not None:
+        shows = f"what --budget ${budget:,.2f} still pays for shows"
     cost = f", at {format_cost(forecast.cost)}" if forecast.cost else ""
     return (
         f"if {forecast.arm or 'the level'} is {case}, the chance that {shows} it to be enough is "
@@ -169,6 +182,7 @@ def _arm(results: "SweepResults", arm: "ArmResult") -> Iterator[Finding]:
 _UNDECIDED = {
     "waiting": "more questions are needed",
     "pool": "not shown within this pool",
+    "unmeasured": "nothing was measured: the reference has no graded answer",
     "dearer": "not compared: it is above the reference",
 }
 

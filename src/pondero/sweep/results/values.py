@@ -10,7 +10,7 @@ from msgspec import Struct, to_builtins
 from ...canon import Json
 from ...exchange import Calibration
 from ...store import save_calibration
-from ..adoption import calibration_of
+from ..adoption import calibration_of, check_shown
 from ..arms import find_arms
 from ..engines.engine import TrialResult
 from ..grading.agreement import Agreement
@@ -32,10 +32,20 @@ Verdict = Literal["enough", "worse", "given_up", "undecided", "reference"]
 ``given_up``: unlikely to be shown within this pool, which is no claim."""
 
 Reason = Literal[
-    "", "reference", "dearer", "untried", "waiting", "pool", "hopeless", "unlikely", "left"
+    "",
+    "reference",
+    "dearer",
+    "untried",
+    "unmeasured",
+    "waiting",
+    "pool",
+    "hopeless",
+    "unlikely",
+    "left",
 ]
 """Why an arm has no verdict of its own: it costs more than the reference, a cheaper one was enough,
-its next question is not answered yet, the pool ended, or why it was given up."""
+the reference has no graded answer, its next question is not answered yet, the pool ended, or why it
+was given up."""
 
 
 class ArmResult(Struct, frozen=True, kw_only=True):
@@ -264,10 +274,14 @@ class SweepResults(Struct, frozen=True, kw_only=True):
         name = self.recommendation.name if self.recommendation else None
         return next((arm for arm in self.arms if arm.name == name), None)
 
+    def find_arms(self, level: str) -> tuple[ArmResult, ...]:
+        """Return the arms of a level, or of a MODEL/LEVEL."""
+        return tuple(self.arms[number] for number in find_arms(self.facts.arms, level))
+
     def shows(self, level: str) -> bool:
         """Return whether a level, or a MODEL/LEVEL, is shown to be enough."""
-        own = find_arms(self.facts.arms, level)
-        return any(self.arms[number].verdict == "enough" for number in own) and not self.is_gated
+        own = self.find_arms(level)
+        return any(arm.verdict == "enough" for arm in own) and not self.is_gated
 
     def __repr__(self) -> str:
         found = self.recommendation.name if self.recommendation else "nothing"
@@ -321,9 +335,12 @@ class SweepResults(Struct, frozen=True, kw_only=True):
     ) -> Path:
         """Save the recommended level, or ``level``, as ``auto:NAME`` with its evidence.
 
-        ``by_kind`` adds a level for each ``metadata.kind`` that its own questions decide.
+        ``by_kind`` adds a level for each ``metadata.kind`` that its own questions decide. ``force``
+        replaces a calibration of this name, and takes a ``level`` that is not shown to be enough.
         """
         made = self.calibration(name, level=level, by_kind=by_kind)
+        if not force:
+            check_shown(self, level)
         return save_calibration(made, force=force)
 
     def pareto(self, measure: "Measure | None" = None) -> tuple[ArmResult, ...]:

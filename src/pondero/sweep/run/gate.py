@@ -11,7 +11,7 @@ from typing import Literal
 from msgspec import Struct
 
 from ...emulator import has_answer
-from ..grading.proposal import find_accepting
+from ..grading.proposal import GradedAnswer, find_accepting
 from ..points import describe_points
 from ..statistics.allocation import fewest
 from ..statistics.comparison import Pool
@@ -82,6 +82,14 @@ def check_units(
         f"{least} are the least"
     )
     return [GateProblem("few", why)]
+
+
+def check_trial_grades(judge: str, graded: Sequence[GradedAnswer]) -> list[GateProblem]:
+    """Return a problem if a judge failed on every answer that it was tried on."""
+    if not graded or any(each.score is not None for each in graded):
+        return []
+    why = f"the judge {judge!r} failed on each of these {len(graded)} answers, so it can grade none"
+    return [GateProblem("judge", why)]
 
 
 def count_units(facts: RunFacts, pool: Pool) -> int:
@@ -194,7 +202,7 @@ def _describe_misfit(scores: Scores, wrong: Sequence[int]) -> str:
     helpless = scores.count(reference, wrong, lambda each: not has_answer(each.text))
     if spec.offline and helpless > len(wrong) / 2:
         return "the emulator only does sums, so it could not answer; leave out --offline"
-    return f"the judge {spec.judge!r} or the data does not fit"
+    return f"the judge {scores.judge!r} or the data does not fit"
 
 
 def _has_clear_losses(scores: Scores, positions: Sequence[int]) -> bool:
@@ -256,7 +264,7 @@ def _check_judge(scores: Scores, positions: Sequence[int]) -> list[GateProblem]:
     asked = sum(scores.count(arm, positions, lambda _: True) for arm in arms)
     if failed <= (_CUT * asked if scores.facts.past_gate else 0):
         return []
-    why = f"the judge {scores.facts.spec.judge!r} could not grade {failed} answers"
+    why = f"the judge {scores.judge!r} could not grade {failed} answers"
     return [GateProblem("judge", why)]
 
 
@@ -271,5 +279,4 @@ def _examples(
         if len(found) < _SHOWN and answers and not answers[0].is_missing:
             found.append(GateExample(question.words, answers[0].text, question.target))
             judges |= dict.fromkeys(find_accepting(question, answers[0].text))
-    own = scores.facts.spec.judge
-    return tuple(found), tuple(name for name in judges if name != own)
+    return tuple(found), tuple(name for name in judges if name != scores.judge)

@@ -57,6 +57,18 @@ def pilot_positions(facts: RunFacts, pool: Pool) -> list[int]:
     return [position for unit in pool.units[:count] for position in unit]
 
 
+def has_left_pilot(scores: Scores, pool: Pool) -> bool:
+    """Return whether answers are there that bets use: those after the pilot, or all with once."""
+    facts = scores.facts
+    pilot = set() if facts.spec.once else set(pilot_positions(facts, pool))
+    return any(
+        ask.key in scores.answers
+        for (_, at), asks in scores.asks.items()
+        if at not in pilot
+        for ask in asks
+    )
+
+
 def measure_prices(
     scores: Scores, positions: Sequence[int], arms: Sequence[int] | None = None
 ) -> dict[int, float]:

@@ -47,6 +47,7 @@ class Scores:
 
     def __init__(self, run: Run, judge: str, asks: Asks | None = None) -> None:
         self.facts: RunFacts = run.facts
+        self.judge: str = judge
         self.questions: tuple[Question, ...] = run.questions()
         self.asks: Asks = asks or every_ask(run.facts, self.questions)
         self.answers: dict[str, TrialResult] = run.answers()

@@ -102,6 +102,8 @@ class RunFacts(Struct, frozen=True, kw_only=True):
     """No later change of the plan applies to these units: their outcomes are known."""
     past_gate: bool = False
     """Whether it was told to continue past the sanity gate."""
+    former_judges: tuple[str, ...] = ()
+    """Judges that it had before its own; their cost stays spent."""
     judge_errors: JudgeErrors | None = None
     """The mistakes of a model that judges, on answers that people labelled before."""
     is_closed: bool = False
@@ -343,11 +345,17 @@ class Run:
         return [each.key for each in self.answers().values() if each.error is not None]
 
     @property
+    def answered(self) -> int:
+        """Return how many trials have an answer; those that failed have none."""
+        return sum(each.error is None for each in self.answers().values())
+
+    @property
     def spent(self) -> Decimal:
         """Return the cost of the answers that this run asked for, and of its judge."""
         asked = (each.cost for each in self.answers().values() if not each.reused)
         paid = sum((Decimal(cost) for cost in asked if cost), Decimal(0))
-        return paid + self.judge_cost(self.facts.spec.judge)
+        judges = (*self.facts.former_judges, self.facts.spec.judge)
+        return paid + sum(map(self.judge_cost, judges), Decimal(0))
 
     @property
     def lost(self) -> tuple[int, Decimal]:
