@@ -119,12 +119,12 @@ def check_sharing(config: GatewayConfig) -> None:
     for number, each in enumerate(config.deployments):
         if each.limit is not None:
             place = locate(config, "deployment", number, "limit")
-            row = f"limit of deployment {each.name!r}"
-            raise BadConfig(_describe_unshared(config, place, row))
+            quota = f"limit of deployment {each.name!r}"
+            raise BadConfig(_describe_unshared(config, place, quota))
     rows: tuple[tuple[str, int, str, GatewayKey | GatewayGroup | GatewayRoute], ...] = (
         *(("key", number, key.name, key) for number, key in enumerate(config.keys)),
-        *(("group", number, each.name, each) for number, each in enumerate(config.groups)),
-        *(("route", number, each.match, each) for number, each in enumerate(config.routes)),
+        *(("group", number, group.name, group) for number, group in enumerate(config.groups)),
+        *(("route", number, route.match, route) for number, route in enumerate(config.routes)),
     )
     for table, number, name, row in rows:
         if row.limit or row.budget:

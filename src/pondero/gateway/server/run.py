@@ -301,8 +301,8 @@ def _make_server(gateway: GatewayContext, seen: Observers | None = None) -> Any:
     _check_extra()
     import uvicorn  # noqa: PLC0415 - an extra
 
-    from .protocol import make_protocol  # noqa: PLC0415 - an extra
     from ._resting_server import RestingServer  # noqa: PLC0415 - an extra
+    from .protocol import make_protocol  # noqa: PLC0415 - an extra
 
     app = App(gateway, seen)
     settings = uvicorn.Config(
