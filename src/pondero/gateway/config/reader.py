@@ -119,8 +119,8 @@ def check_sharing(config: GatewayConfig) -> None:
     for number, each in enumerate(config.deployments):
         if each.limit is not None:
             place = locate(config, "deployment", number, "limit")
-            row = f"limit of deployment {each.name!r}"
-            raise BadConfig(_describe_unshared(config, place, row))
+            quota = f"limit of deployment {each.name!r}"
+            raise BadConfig(_describe_unshared(config, place, quota))
     rows: tuple[tuple[str, int, str, GatewayKey | GatewayGroup | GatewayRoute], ...] = (
         *(("key", number, key.name, key) for number, key in enumerate(config.keys)),
         *(("group", number, each.name, each) for number, each in enumerate(config.groups)),
