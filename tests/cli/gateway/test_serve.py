@@ -339,8 +339,11 @@ def test_check_without_a_file_lists_the_providers(call, served, monkeypatch):
     code, out, _ = call("serve", "--check")
 
     assert code == 0
-    assert any(line.split()[0] == "google" and "such as" in line for line in out.splitlines())
-    assert "  ollama                  as ollama:NAME, if that server is running" in out.splitlines()
+    rows = {line.split()[0]: line for line in out.splitlines() if line.startswith("  ")}
+    assert "as ollama:NAME, if that server is running" in rows["ollama"]
+    column = rows["ollama"].index("as ollama")
+    for name in ("google", "google-interactions"):
+        assert rows[name].index("such as") == column
 
 
 @pytest.mark.parametrize("library", ["uvicorn", "aiohttp"])

@@ -395,6 +395,13 @@ def test_the_dial_shows_the_plan_and_a_body_with_its_fields(model, level):
     assert made.fields.items() <= answer["body"].items() or within(made.fields, answer["body"])
 
 
+def test_a_plan_for_a_name_that_is_unknown_says_what_the_gateway_serves():
+    answer = said(gate_of(), "GET", "/admin/plan?model=nope")
+
+    assert answer.status == 400
+    assert "this gateway serves opus" in json.loads(answer.body)["error"]["message"]
+
+
 def within(fields, body) -> bool:
     """Return whether all fields are in a body, at any depth."""
     if isinstance(fields, dict) and isinstance(body, dict):

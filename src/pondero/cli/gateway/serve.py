@@ -387,15 +387,15 @@ def _list_budget_effects(
 
 
 def _print_providers(routing: "Routing") -> None:
+    width = max((len(each.name) for each in routing.providers()), default=0)
     for provider in routing.providers():
         names = [each.name for each in routing.names() if each.entry.provider == provider]
         if names:
             such = ", ".join(names[-_SHOWN:])
-            _print_row(f"{provider.name:<18}{len(names):>4}", f"such as {such}")
+            _print_row(f"{provider.name:<{width}}{len(names):>5}", f"such as {such}")
         elif provider.auth == "none":
-            _print_row(
-                f"{provider.name:<22}", f"as {provider.name}:NAME, if that server is running"
-            )
+            said = f"as {provider.name}:NAME, if that server is running"
+            _print_row(f"{provider.name:<{width + 5}}", said)
 
 
 def _print_row(name: str, text: str) -> None:

@@ -94,9 +94,12 @@ def _resolve(
 ) -> tuple[ModelEntry, GatewayRoute | None, bool, str | None]:
     try:
         resolved = routing.resolve(name)
-    except UnknownModel:
+    except UnknownModel as unknown:
         split = load_catalog().split(name)
-        return load_catalog().entry(name), None, False, split.level
+        try:
+            return load_catalog().entry(name), None, False, split.level
+        except UnknownModel:
+            raise unknown from None  # it says what this gateway serves, as a client is told
     if key is not None and not allows(key, resolved):
         message = f"the key {key.name!r} may not use {name!r}"
         raise BadParameter(message)
