@@ -75,7 +75,7 @@ class ThinkingCell(Struct, frozen=True, kw_only=True):
     def _count(self) -> str:
         if self.tokens is not None:
             return f"{self.tokens:,} tokens"
-        guess = estimate_tokens(self.text)
+        guess = guess_tokens(self.text)
         return f"~{guess:,} tokens" if guess else ""
 
 
@@ -160,7 +160,7 @@ class WaitingCell(Struct, frozen=True, kw_only=True):
 Cell = UserCell | ModelCell | ThinkingCell | AnswerCell | ToolCallCell | NoticeCell | WaitingCell
 
 
-def estimate_tokens(text: str) -> int:
+def guess_tokens(text: str) -> int:
     """Return about how many tokens a text is, if no service has counted them."""
     return len(text) // _LETTERS_A_TOKEN
 

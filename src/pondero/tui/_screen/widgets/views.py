@@ -324,7 +324,7 @@ class Picker(ModalScreen[str | None]):
         self.query_one(OptionList).highlighted = self._choosing.at
 
     def on_resize(self) -> None:
-        """Leave room for the title and the keys, and show the choice in what is left."""
+        """Leave room for the title and the keys, and scroll to the choice."""
         room = self.size.height * 8 // 10 - _AROUND
         choices = self.query_one(OptionList)
         choices.styles.max_height = max(2, min(_MOST_ROWS, room))

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from ....thinking import LEVELS
 from .. import actions, effects
 from ..catalog_view import DialView
-from ..cells import AnswerCell, ThinkingCell, estimate_tokens, format_seconds
+from ..cells import AnswerCell, ThinkingCell, format_seconds, guess_tokens
 from ..effects import Transition
 from ..state import (
     ChatState,
@@ -106,7 +106,7 @@ def _drop_answered(
     if origin is None or origin.level is None:
         return level_texts
     has = (f"{origin.provider}:{origin.model}", origin.level)
-    fresh = tuple(each for each in level_texts if _planned(state, each, dial) != has)
+    fresh = tuple(each for each in level_texts if _find_target(state, each, dial) != has)
     return fresh or level_texts
 
 
@@ -115,7 +115,9 @@ def _is_unfit(answer: ThreadMessage, *, paid: bool) -> bool:
     return answer.message.role != "assistant" or answer.partial or (paid and answer.offline)
 
 
-def _planned(state: ChatState, level_text: str, dial: DialView) -> tuple[str, str | None] | None:
+def _find_target(
+    state: ChatState, level_text: str, dial: DialView
+) -> tuple[str, str | None] | None:
     """Return the model and the level that a column would get; None for a token budget."""
     name, level = _target(state, level_text, dial)
     if level is None or level.lower() not in _LEVELS:
@@ -346,8 +348,8 @@ def _count_tokens(column: Column) -> tuple[str, str]:
     """Return the tokens of thinking and answer; about how many if only a part came, uncounted."""
     tally, page = column.chat.tally, column.chat.page
     if column.cut and tally.thinking is None and tally.output is None:
-        thoughts = sum(estimate_tokens(c.text) for c in page if isinstance(c, ThinkingCell))
-        answers = sum(estimate_tokens(c.text) for c in page if isinstance(c, AnswerCell))
+        thoughts = sum(guess_tokens(c.text) for c in page if isinstance(c, ThinkingCell))
+        answers = sum(guess_tokens(c.text) for c in page if isinstance(c, AnswerCell))
         return f"~{thoughts:,}", f"~{answers:,}"
     thinking = "unknown" if tally.thinking is None else f"{tally.thinking:,}"
     return thinking, "unknown" if tally.output is None else f"{tally.output:,}"
