@@ -286,7 +286,7 @@ def test_an_expected_level_that_cannot_be_shown_is_rejected_before_anything_is_a
     assert call("sweep", "show", "last", "--expect", "hihg")[0] == 2
     assert call("sweep", "resume", "last", "--expect", "hihg")[0] == 2
     asked = len(engine.asked)
-    code, out, err = call("sweep", "resume", "last", "--budget", "30")
+    code, _, err = call("sweep", "resume", "last", "--budget", "30")
     assert (code, len(engine.asked)) == (0, asked)
     assert "decided already: no question is asked" in err
     junit = str(tmp_path / "junit.xml")
