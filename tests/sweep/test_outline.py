@@ -2,6 +2,7 @@
 
 import pytest
 
+from pondero.client.dial import load_policy
 from pondero.errors import BadParameter
 from pondero.sweep.arms import arms_of, reference_of
 from pondero.sweep.outline import make_outline
@@ -88,3 +89,16 @@ def test_the_smallest_margin_comes_with_its_chance_and_one_that_is_fair():
         "the smallest margin for 30 is 10 points, with a chance of 11 % to decide; "
         "20 points have 55 %"
     )
+
+
+def test_a_sweep_takes_budgets_as_levels_and_the_policy_of_the_config(config_dir, request):
+    def budgets(levels):
+        arms = outline(model="claude-sonnet-4-5", levels=levels).arms
+        return [arm.fields["thinking"]["budget_tokens"] for arm in arms]
+
+    assert budgets("2k,8k") == [2000, 8000]
+    proportional = budgets("low,medium")
+    (config_dir / "config.toml").write_text('[policy]\nbudgets = "fixed"\n')
+    load_policy.cache_clear()  # as a new process reads it
+    request.addfinalizer(load_policy.cache_clear)
+    assert budgets("low,medium") == [1024, 4096] != proportional

@@ -265,9 +265,15 @@ def json_option(command: Command) -> Command:
 
 def confirm(question: str) -> None:
     """Ask the user, and abort on no; raise UsageError if there is no terminal to ask on."""
+    if not ask_yes_or_no(question):
+        raise click.Abort
+
+
+def ask_yes_or_no(question: str) -> bool:
+    """Return the user's answer; raise UsageError if there is no terminal to ask on."""
     if sys.stdin is None or not sys.stdin.isatty():
         raise click.UsageError(f"no terminal to ask on: {question} Add --yes to confirm")
-    click.confirm(question, abort=True, err=True)
+    return click.confirm(question, err=True)
 
 
 def offline_transport(*, offline: bool) -> "Emulator | None":

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         ENGINES,
         asweep,
         change_judge,
+        check_access,
         check_judge,
         create_run,
         make_engine,
@@ -59,7 +60,10 @@ if TYPE_CHECKING:
     from .statistics.allocation import pilot_size
 
 _NAMES = {
-    "api": "ENGINES asweep change_judge check_judge create_run make_engine run_sweep sweep",
+    "api": (
+        "ENGINES asweep change_judge check_access check_judge create_run make_engine run_sweep "
+        "sweep"
+    ),
     "adoption": "check_shown",
     "arms": "Arm arms_of check_expected",
     "check": "CalibrationCheck check_calibration",
@@ -132,6 +136,7 @@ __all__ = [
     "arms_of",
     "asweep",
     "change_judge",
+    "check_access",
     "check_calibration",
     "check_expected",
     "check_judge",

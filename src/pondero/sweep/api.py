@@ -55,11 +55,7 @@ def make_engine(spec: Spec) -> Engine:
 
 def create_run(outline: Outline) -> Run:
     """Create a run on disk; nothing is sent. Raise MissingKey before there is a run."""
-    if not outline.spec.offline:
-        client = AsyncClient(policy=sweep_policy())
-        for arm in outline.arms:
-            client.prepare(arm.model, "?", arm.level)
-        check_judge(outline.spec.judge, ())
+    check_access(outline)
     return Run.create(
         outline.spec,
         outline.questions,
@@ -67,6 +63,15 @@ def create_run(outline: Outline) -> Run:
         reference=outline.reference,
         source=outline.source,
     )
+
+
+def check_access(outline: Outline) -> None:
+    """Raise MissingKey if a model of a sweep, or of its judge, has no key; nothing is sent."""
+    if not outline.spec.offline:
+        client = AsyncClient(policy=sweep_policy())
+        for arm in outline.arms:
+            client.prepare(arm.model, "?", arm.level)
+        check_judge(outline.spec.judge, ())
 
 
 def check_judge(name: str, questions: Iterable[Question]) -> None:

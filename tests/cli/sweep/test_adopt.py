@@ -74,7 +74,7 @@ def test_a_person_is_asked_before_one_is_replaced(pondero):
     swept()
     adopt("sums", "max")
     words = ("sweep", "adopt", "last", "--as", "sums")
-    pondero(*words, code=130, stdin="n\n", tty=True)
+    pondero(*words, code=1, stdin="n\n", tty=True)
     assert "/max" in pondero("sweep", "calibrations")
     pondero(*words, stdin="y\n", tty=True)
     assert "/low" in pondero("sweep", "calibrations")

@@ -1,6 +1,8 @@
 """``pondero sweep grade``, and a run whose judge fails on every answer."""
 
 import json
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -41,6 +43,19 @@ def test_one_answer_is_graded_and_its_reading_told(call, words, code, says):
     assert says in (out if code < 2 else err)
     if code >= 2:
         assert out == ""
+
+
+def test_the_judges_of_the_page_grade(call, tmp_path):
+    page = (Path(__file__).parents[3] / "docs" / "sweep.md").read_text()
+    for name in ("myjudge.py", "check.py"):
+        code = page.partition(f'```python title="{name}"\n')[2].partition("```")[0]
+        (tmp_path / name).write_text(code)
+    for judge, answer, wrong in (
+        ("python:myjudge:grade", "It is 4.", "It is 5."),
+        (f"command:{sys.executable} check.py", "4", "It is 4."),
+    ):
+        words = ("sweep", "grade", "--judge", judge, "--target", "4", "--answer")
+        assert [call(*words, each)[0] for each in (answer, wrong)] == [0, 1]
 
 
 def test_json_has_the_grade_and_its_reading(call):

@@ -127,3 +127,13 @@ def test_a_process_that_waited_for_the_lock_goes_on_with_the_facts_as_they_are_n
         raise_budget(run, 7.0)
         with other.hold_lock():
             assert other.facts.spec.budget == 7.0
+
+
+def test_questions_are_for_a_level_that_is_not_decided():
+    def lose(ask):
+        return answered(ask, ask.arm == 1, cost=("0.002", "0.008")[ask.arm])
+
+    with begun(100) as run:
+        resume(run, lose)
+        with pytest.raises(UsageError, match=r"was given up.* only for another arm .*add-arm"):
+            extend_run(run, more_rows(40))

@@ -7,6 +7,7 @@ import click
 
 from ..command import examples, json_option, print_json
 from ..output.echo import echo, style_text
+from .run_loop import confirm
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,7 +89,7 @@ def adopt(
 def _may_replace(path: "Path") -> bool:
     if not path.exists() or sys.stdin is None or not sys.stdin.isatty():
         return False
-    click.confirm(f"replace {path}?", abort=True, err=True)
+    confirm(f"replace {path}?")
     return True
 
 

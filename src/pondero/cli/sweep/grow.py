@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..command import confirm, examples, json_option, print_json
+from ..command import examples, json_option, print_json
 from ..output.echo import echo
-from .run_loop import exit_code, print_outcome, run_and_print
+from .run_loop import confirm, exit_code, print_outcome, run_and_print
 
 if TYPE_CHECKING:
     from ...sweep import Run

@@ -7,7 +7,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ..command import confirm
+import click
+
+from ..command import ask_yes_or_no
 from ..output.echo import echo, style_text
 from .decide import STOPPED
 
@@ -25,6 +27,16 @@ if TYPE_CHECKING:
         SweepResults,
     )
     from .summary import ProgressLines
+
+
+DECLINED = 1
+"""The exit code after a no: it is not decided, and was not interrupted."""
+
+
+def confirm(question: str) -> None:
+    """Ask the user, and end on no; raise UsageError if there is no terminal to ask on."""
+    if not ask_yes_or_no(question):
+        raise click.exceptions.Exit(DECLINED)
 
 
 def confirm_pilot(outline: "Outline", engine: "Engine") -> None:
@@ -208,8 +220,6 @@ class _Gate:
         return is_open and self._wants_rest(driver, budget, outlives=outlives)
 
     def _wants_rest(self, driver: "Runner", budget: float | None, *, outlives: bool) -> bool:
-        import click
-
         from ...sweep import describe_forecast
         from .summary import print_sentence
 
@@ -219,7 +229,7 @@ class _Gate:
             return True
         if click.confirm("ask the rest?", default=False, err=True):
             return True
-        self.code = 130
+        self.code = DECLINED
         return False
 
     def _is_open(self, driver: "Runner", begun: "Run") -> bool:
@@ -245,8 +255,6 @@ def _has_terminal() -> bool:
 
 
 def _continues() -> bool:
-    import click
-
     return click.confirm("continue in spite of that?", default=False, err=True)
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ..command import CommandGroup, confirm, examples, json_option, print_json
+from ..command import CommandGroup, examples, json_option, print_json
 from ..commands.completion import model as complete_model
 from ..output.echo import echo, style_text
 from .adopt import adopt, calibrations, forget
@@ -18,6 +18,7 @@ from .grade import grade
 from .grow import add_arm, check, decide_now, extend, label, release
 from .report import demo, export, report
 from .run_loop import (
+    confirm,
     confirm_pilot,
     exit_code,
     print_outcome,
@@ -176,6 +177,7 @@ def run(
     --expect fails; 3: the sanity gate stops it.
     """
     from ...sweep import (
+        check_access,
         check_expected,
         create_run,
         list_runs,
@@ -202,6 +204,7 @@ def run(
             if before := list_runs()[:1]:
                 echo(f"no run was begun: 'last' is still {before[0].run}", err=True)
             return STOPPED
+        check_access(outline)
         if asks:
             confirm_pilot(outline, engine)
     with create_run(outline) as begun:
@@ -214,7 +217,7 @@ def _before_run() -> Iterator[None]:
     """Say that nothing was sent if Ctrl-C, or a no, ends it here."""
     try:
         yield
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, click.Abort, click.exceptions.Exit):
         echo("no run was begun: nothing was sent", err=True)
         raise
 

@@ -123,8 +123,9 @@ def _next_arm(facts: RunFacts, contest: Contest) -> tuple[int, int]:
     last = contest.last_tried
     if last is None or contest.standings[last].verdict != "undecided":
         message = (
-            f"every cheaper arm of run {facts.run} was given up, so no capital is left for "
-            "more questions; begin a new run with a larger pool"
+            f"every cheaper arm of run {facts.run} was given up, and what is left of their capital "
+            "is only for another arm ('pondero sweep add-arm'); for these, begin a new run with a "
+            "larger pool"
         )
         raise BadParameter(message)
     return last, contest.standings[last].units
