@@ -7,7 +7,7 @@ import pytest
 import pondero
 from pondero.errors import BadParameter
 from pondero.sweep.arms import arms_of, reference_of, sweep_policy
-from pondero.sweep.questions import digest, questions_of, shuffle
+from pondero.sweep.questions import digest, questions_of, read_questions, shuffle
 
 
 def test_jsonl_has_the_fields_of_inspect(tmp_path):
@@ -155,3 +155,10 @@ def test_a_sweep_needs_a_model_and_levels():
         arms_of(["gpt-5.5"], " , ")
     with pytest.raises(pondero.BadThinking):
         arms_of(["gpt-5.5"], "hihg")
+
+
+def test_a_table_in_another_encoding_says_how_to_save_it(tmp_path):
+    path = tmp_path / "latin.csv"
+    path.write_bytes("input,target\nWie heißt es?,Straße\n".encode("latin-1"))
+    with pytest.raises(BadParameter, match=r"latin\.csv is not UTF-8 text; save it as UTF-8"):
+        read_questions(path)

@@ -294,7 +294,7 @@ def make_outline(data: Data, options: Mapping[str, Json]) -> Outline:
         )
         raise BadParameter(message)
     if spec.once and len(questions) > ONCE_MOST:
-        message = f"once is for at most {ONCE_MOST} questions, and there are {len(questions):,}"
+        message = f"--once is for at most {ONCE_MOST} questions, and there are {len(questions):,}"
         raise BadParameter(message)
     arms = arms_of(spec.models, spec.levels, max_tokens=spec.max_tokens)
     if spec.engine in DISCOUNTED:

@@ -153,7 +153,7 @@ def _text(path: Path) -> str:
     try:
         return path.read_text("utf-8-sig")
     except UnicodeDecodeError:
-        message = f"{path} is not UTF-8 text; use JSONL, JSON, CSV or TSV"
+        message = f"{path} is not UTF-8 text; save it as UTF-8: JSONL, JSON, CSV or TSV"
         raise BadParameter(message) from None
     except OSError as error:
         message = f"{path} cannot be read: {error.strerror or error}"
