@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Hashable
 from itertools import count
 from typing import Any
@@ -173,6 +174,10 @@ def _config(back: str) -> GatewayConfig:
     )
 
 
+def _untime(body: bytes) -> bytes:
+    return re.sub(rb'"completed_at":\d+', b'"completed_at":0', body)
+
+
 class World:
     """One gateway with its services; ``records``: what it records."""
 
@@ -197,13 +202,14 @@ class World:
         vars(app_module)["make_id"] = lambda _now: f"{next(self._ids):024x}"
         sent = {"authorization": f"Bearer sk-{key}", "content-type": "application/json", **headers}
         sent["content-length"] = str(len(http.body))
-        return await came(self._app, HttpRequest(http.method, http.url, sent, http.body))
+        answer = await came(self._app, HttpRequest(http.method, http.url, sent, http.body))
+        return answer._replace(body=_untime(answer.body))
 
     def list_kept(self) -> list[tuple[str, bytes]]:
         """Return the answers that it keeps for later requests."""
         store = self.gateway.kept
         assert isinstance(store, LocalKeptStore)
-        return [(name, value) for name, (_, value) in store._items.items()]
+        return [(name, _untime(value)) for name, (_, value) in store._items.items()]
 
     def reroute(self, back: str) -> None:
         self.gateway.reconfigure(_config(back))

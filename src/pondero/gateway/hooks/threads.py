@@ -54,9 +54,11 @@ class ThreadCall:
     __slots__ = ("_loop", "client", "function", "is_begun", "is_ended", "is_lost", "outcome")
 
     def __init__(self, client: str, function: Callable[[], Any]) -> None:
-        self.client = client
-        self.function = function
-        self.is_begun = self.is_ended = self.is_lost = False
+        self.client: str = client
+        self.function: Callable[[], Any] = function
+        self.is_begun: bool = False
+        self.is_ended: bool = False
+        self.is_lost: bool = False
         self._loop: AbstractEventLoop = get_running_loop()
         self.outcome: Future[Outcome] = self._loop.create_future()
 
