@@ -245,3 +245,18 @@ def test_a_request_that_was_never_sent_is_not_recorded(path):
             cassette.send(HttpRequest("GET", "https://[", {}), TIMEOUTS)
         list(cassette.send(ask(), TIMEOUTS))
     assert [each.body for each in load_cassette(path)] == [b"one"]
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [Timeout("no answer"), (ResponseHead(401, {}), (b"no",)), (ResponseHead(403, {}), (b"no",))],
+)
+def test_a_recording_without_an_answer_leaves_the_old_file(path, failure):
+    record(path, ask(), ok(b"old"))
+    before = path.read_bytes()
+    with pytest.warns(UserWarning, match="stays as it was: no request of this recording"):
+        record(path, ask(), failure)
+    assert path.read_bytes() == before
+    path.unlink()
+    record(path, ask(), failure)
+    assert len(load_cassette(path)) == 1

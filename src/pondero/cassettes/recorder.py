@@ -1,6 +1,7 @@
 """Records exchanges, redacted, for a cassette or to show them (``Tap``, ``AsyncTap``)."""
 
 import os
+import warnings
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -120,6 +121,7 @@ class AsyncRecordingResponse:
 
 
 T = TypeVar("T", bound=Transport | AsyncTransport)
+_KEY_REJECTED = (401, 403)  # statuses
 
 
 class _BaseTap(Generic[T]):
@@ -205,9 +207,19 @@ class CassetteRecorder:
         self._recordings.remove(recording)
 
     def save(self) -> None:
-        """Replace the file with the recorded exchanges, if there are any."""
+        """Replace the file with the recorded exchanges, if there are any.
+
+        An old file stays if none of them was answered, or only the key was rejected.
+        """
         exchanges_so_far = [recording.exchange() for recording in self._recordings]
         if not exchanges_so_far:
+            return
+        if self._path.exists() and not any(map(_is_answered, exchanges_so_far)):
+            message = (
+                f"{self._path} stays as it was: no request of this recording was answered; "
+                "delete the file to record that"
+            )
+            warnings.warn(message, stacklevel=2)
             return
         secrets = self._secrets | known_secrets()
         secrets |= {value for exchange in exchanges_so_far for value in exchange_secrets(exchange)}
@@ -216,6 +228,10 @@ class CassetteRecorder:
         if found := find_in_exchanges(exchanges, redactor.secrets):
             raise _leak_error(self._path, found)
         _write(self._path, dump(exchanges))
+
+
+def _is_answered(exchange: RecordedExchange) -> bool:
+    return exchange.head is not None and exchange.head.status not in _KEY_REJECTED
 
 
 def _leak_error(path: Path, found: tuple[Leak, ...]) -> CassetteError:
