@@ -221,3 +221,19 @@ def test_what_is_no_turn_is_refused_where_it_is_given(turn, instead):
 def test_a_script_is_a_list(script, instead):
     with pytest.raises(BadParameter, match=re.escape(instead)):
         Emulator(script=script)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: ScriptedTurn(finish="max_tokens"), "use 'stop', 'length'"),
+        (lambda: ScriptedTurn(usage={"thinking": 5}), "use pondero.Usage(thinking=5)"),
+        (lambda: ScriptedTurn(tool_calls=("search",)), "'search' is no call; use ScriptedCall("),
+        (lambda: ScriptedTurn(tool_calls=ScriptedCall("search")), "add a comma"),
+        (lambda: When(dialect="opnai"), "dialect='opnai' is unknown; use "),
+        (lambda: When(model="claude-opus-5/high"), "a request has the model's name alone"),
+    ],
+)
+def test_a_wrong_value_is_an_error_where_it_is_written(make, said):
+    with pytest.raises(BadParameter, match=re.escape(said)):
+        make()

@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from threading import Lock
+from typing import get_args
 
 from msgspec import DecodeError, Struct
 
@@ -20,11 +21,14 @@ from ...canon import (
     Usage,
     decode_json,
 )
-from ...dialects import AcceptedRequest
+from ...dialects import NAMES, AcceptedRequest
 from ...errors import BadParameter
+from ...thinking import LEVELS
 from ..faults import OF_BATCHES, Fault
 from .question import parse_question
 from .responder import Responder
+
+_FINISHES: tuple[str, ...] = get_args(Finish)
 
 
 class ScriptedCall(
@@ -69,6 +73,14 @@ class When(
     service: str | None = None
     model: str | None = None
     contains: str | None = None
+
+    def __post_init__(self) -> None:
+        """Raise BadParameter for what no request can be."""
+        if self.dialect is not None and self.dialect not in NAMES:
+            raise BadParameter(f"dialect={self.dialect!r} is unknown; use {', '.join(NAMES)}")
+        if self.model is not None and self.model.rpartition("/")[2] in LEVELS:
+            message = f"model={self.model!r} has a level; a request has the model's name alone"
+            raise BadParameter(message)
 
     def fits(self, accepted: AcceptedRequest[Json], *, dialect: str, provider: str) -> bool:
         """Return whether a request matches."""
@@ -115,8 +127,21 @@ class ScriptedTurn(
     when: When = When()
 
     def __post_init__(self) -> None:
-        """Raise BadParameter for an unknown fault."""
+        """Raise BadParameter for an unknown fault, and for values of another kind."""
         _ = self.planned_fault
+        if self.finish is not None and self.finish not in _FINISHES:
+            message = f"finish={self.finish!r} is unknown; use {', '.join(map(repr, _FINISHES))}"
+            raise BadParameter(message)
+        if self.usage is not None and not isinstance(self.usage, Usage):
+            raise BadParameter(f"usage={self.usage!r} is no Usage; use pondero.Usage(thinking=5)")
+        calls: object = self.tool_calls
+        if isinstance(calls, ScriptedCall):
+            raise BadParameter("tool_calls is a tuple; add a comma: (ScriptedCall(...),)")
+        given: tuple[object, ...] = self.tool_calls
+        for call in given:
+            if not isinstance(call, ScriptedCall):
+                message = f"{call!r} is no call; use ScriptedCall('name', {{'argument': 1}})"
+                raise BadParameter(message)
 
     @property
     def planned_fault(self) -> Fault | None:
