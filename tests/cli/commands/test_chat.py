@@ -33,7 +33,7 @@ def test_a_plain_chat_needs_no_extra(tmp_path):
     }
     ran = subprocess.run(
         [sys.executable, "-c", without, "chat", "--offline", "--plain", "claude-opus-5/low"],
-        input="What is 17 * 23?\n/compare low high\n\n/quit\n",
+        input="What is 17 * 23?\n/compare medium high\n\n/quit\n",
         env=env,
         capture_output=True,
         text=True,
@@ -41,7 +41,7 @@ def test_a_plain_chat_needs_no_extra(tmp_path):
     )
     assert (ran.returncode, ran.stderr) == (0, "")
     assert "17 * 23 = 391" in ran.stdout
-    assert "2. low:" in ran.stdout
+    assert "2. medium:" in ran.stdout
 
 
 def test_its_help_has_examples(capsys):

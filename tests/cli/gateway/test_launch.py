@@ -125,7 +125,7 @@ def test_what_a_client_asked_is_in_the_ledger(launched, call):
     started.communicate(timeout=60)
     code, out, _ = call("stats", "--only", "gateway", "--offline", "--by", "key", "--json")
     (row,) = json.loads(out)["rows"]
-    assert (code, row["key"], row["replies"]) == (0, "launch", 1)
+    assert (code, row["key"], row["replies"] > 0) == (0, "launch", True)
 
 
 def test_a_session_of_a_client_with_a_private_home_is_kept(launched, tmp_path):

@@ -400,7 +400,8 @@ def test_a_server_has_a_name(given, name):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ("no-such-program-anywhere --x", "or a server in config.toml"),
+        ("no-such-program-anywhere --x", "'no-such-program-anywhere' is not installed"),
+        ("no-such-program-anywhere", "or a server in config.toml"),
         ("python 'unended", "invalid command line"),
         ("  ", "a command line or a URL"),
         ({"command": "a", "url": "http://b"}, "not both"),

@@ -16,7 +16,6 @@ from pondero.gateway.config.reader import default_config
 from pondero.gateway.config.routing import Routing
 from pondero.gateway.config.secrets import hash_key
 from pondero.gateway.launch.clients import (
-    ChosenModel,
     copy_back,
     load_clients,
     prepare_launch,
@@ -276,8 +275,9 @@ def test_the_chosen_model_answers_under_every_name_and_its_level_under_its_own()
     config, chosen = prepared("claude", "gemini-3-flash-preview/high")
     routing = Routing(config, load_catalog())
 
-    assert chosen == ChosenModel(
-        "gemini-3-flash-preview", load_catalog().entry("gemini-3-flash-preview")
+    assert (chosen.name, chosen.entry.id) == (
+        "gemini-3-flash-preview",
+        "google:gemini-3-flash-preview",
     )
     for said, force in (("gemini-3-flash-preview", "high"), ("claude-haiku-4-5", None)):
         resolved = routing.resolve(said)

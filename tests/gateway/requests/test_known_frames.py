@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import re
 from collections.abc import Hashable
 from itertools import count
 from typing import Any
@@ -13,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.gateway.asgi import Came, came
-from tests.gateway.test_conversation_memo import BACKS, Services
+from tests.gateway.test_conversation_memo import BACKS, Services, untime
 
 from pondero.canon import HttpRequest
 from pondero.gateway.config.model import (
@@ -174,10 +173,6 @@ def _config(back: str) -> GatewayConfig:
     )
 
 
-def _untime(body: bytes) -> bytes:
-    return re.sub(rb'"completed_at":\d+', b'"completed_at":0', body)
-
-
 class World:
     """One gateway with its services; ``records``: what it records."""
 
@@ -203,13 +198,13 @@ class World:
         sent = {"authorization": f"Bearer sk-{key}", "content-type": "application/json", **headers}
         sent["content-length"] = str(len(http.body))
         answer = await came(self._app, HttpRequest(http.method, http.url, sent, http.body))
-        return answer._replace(body=_untime(answer.body))
+        return answer._replace(body=untime(answer.body))
 
     def list_kept(self) -> list[tuple[str, bytes]]:
         """Return the answers that it keeps for later requests."""
         store = self.gateway.kept
         assert isinstance(store, LocalKeptStore)
-        return [(name, _untime(value)) for name, (_, value) in store._items.items()]
+        return [(name, untime(value)) for name, (_, value) in store._items.items()]
 
     def reroute(self, back: str) -> None:
         self.gateway.reconfigure(_config(back))
