@@ -224,16 +224,16 @@ def test_a_script_is_a_list(script, instead):
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("kind", "fields", "expected"),
     [
-        (lambda: ScriptedTurn(finish="max_tokens"), "use 'stop', 'length'"),
-        (lambda: ScriptedTurn(usage={"thinking": 5}), "use pondero.Usage(thinking=5)"),
-        (lambda: ScriptedTurn(tool_calls=("search",)), "'search' is no call; use ScriptedCall("),
-        (lambda: ScriptedTurn(tool_calls=ScriptedCall("search")), "add a comma"),
-        (lambda: When(dialect="opnai"), "dialect='opnai' is unknown; use "),
-        (lambda: When(model="claude-opus-5/high"), "a request has the model's name alone"),
+        (ScriptedTurn, {"finish": "max_tokens"}, "use 'stop', 'length'"),
+        (ScriptedTurn, {"usage": {"thinking": 5}}, "use pondero.Usage(thinking=5)"),
+        (ScriptedTurn, {"tool_calls": ("search",)}, "'search' is no call; use ScriptedCall("),
+        (ScriptedTurn, {"tool_calls": ScriptedCall("search")}, "add a comma"),
+        (When, {"dialect": "opnai"}, "dialect='opnai' is unknown; use "),
+        (When, {"model": "claude-opus-5/high"}, "a request has the model's name alone"),
     ],
 )
-def test_a_wrong_value_is_an_error_where_it_is_written(make, said):
-    with pytest.raises(BadParameter, match=re.escape(said)):
-        make()
+def test_a_wrong_value_is_an_error_where_it_is_written(kind, fields, expected):
+    with pytest.raises(BadParameter, match=re.escape(expected)):
+        kind(**fields)
