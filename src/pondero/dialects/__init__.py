@@ -1,6 +1,7 @@
 """One package for each dialect: how we call the API, and how its service behaves."""
 
 from .answer_fields import AnswerFields, AnswerOption, AnswerOptions
+from .bodies import iter_ids
 from .conversation_marks import ConversationMarks
 from .dialect import (
     AcceptedRequest,
@@ -202,6 +203,7 @@ __all__ = [
     "find_texts",
     "get_dialect",
     "guess_dialect",
+    "iter_ids",
     "leave_unsigned",
     "list_apis",
     "list_endpoints",

@@ -143,3 +143,31 @@ def test_a_number_beyond_any_model_is_counted_and_does_no_harm(gateway):
     assert ask(gateway, key="free", max_tokens=10**40, n=10**40).status_code == 200
     assert ask(gateway, max_tokens="9" * 5_000).status_code in (400, 429)
     assert 0 < count(gateway, 2) <= 2**54
+
+
+def _embed(gateway: Any, key: str, part: dict[str, Any]) -> httpx.Response:
+    body = {"content": {"parts": [part]}}
+    headers = {"x-goog-api-key": secret(key)}
+    return gateway.http.post(
+        "/v1beta/models/gemini-embedding-001:embedContent", json=body, headers=headers
+    )
+
+
+@pytest.mark.parametrize("field", ["fileUri", "file_uri"])
+def test_a_file_of_unknown_length_does_not_leave_under_a_budget(field):
+    named = {"fileData": {field: "https://generativelanguage.googleapis.com/v1beta/files/long"}}
+    few = SpendBudget(tokens=BUDGET)
+    keys = (
+        make_gateway_key("few", budget=few, endpoints=("embeddings",), account_state=True),
+        make_gateway_key("free", account_state=True),
+    )
+    with (
+        serving_endpoints() as service,
+        serving(service, keys=keys) as gateway,
+        httpx.Client(base_url=gateway.url, timeout=60) as gateway.http,
+    ):
+        answer = _embed(gateway, "few", named)
+        assert (answer.status_code, service.asked) == (400, [])
+        assert "a file of an unknown number of tokens" in answer.text
+        assert _embed(gateway, "few", {"text": "Hello"}).status_code == 200
+        assert _embed(gateway, "free", named).status_code == 200

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from math import ceil, isfinite
 
 from ...canon import Json, Usage
-from ...dialects import Endpoint, OutputField
+from ...dialects import Endpoint, OutputField, iter_ids
 from ...errors import BadParameter
 from ..requests.routed_request import UNKNOWN_OUTPUT
 from .quota import Quota
@@ -42,6 +42,23 @@ def check_limit(
         message = (
             f"{place.field} must be a number: this key or route has a budget or a rate limit of "
             "tokens, and nothing else says how much may be written"
+        )
+        raise BadParameter(message)
+
+
+def check_named_files(
+    endpoint: Endpoint, raw: Json, names: Sequence[str], *, quotas: Sequence[Quota]
+) -> None:
+    """Raise BadParameter if a quota counts tokens, and a file has some that the body does not.
+
+    ``names``: the fields that name files and other stored things.
+    """
+    if endpoint.counts != "body" or all(quota.unit == "requests" for quota in quotas):
+        return
+    if any(iter_ids(raw, tuple(names))):
+        message = (
+            "the request names a file of an unknown number of tokens: this key or route "
+            "has a budget or a rate limit of tokens; send the content itself"
         )
         raise BadParameter(message)
 

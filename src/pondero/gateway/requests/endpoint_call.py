@@ -21,7 +21,7 @@ from ..config.model import GatewayRoute
 from ..deployments.accounts import AccountFull
 from ..deployments.endpoint_account import EndpointAccount, ReadAnswer
 from ..observability.request_record import RequestRecord
-from ..quotas.endpoint_bound import check_limit, find_most
+from ..quotas.endpoint_bound import check_limit, check_named_files, find_most
 from ..quotas.endpoint_use import EndpointCall, EndpointMeter, admit_endpoint
 from ..quotas.quota import find_quotas
 from ..server.arrival import Arrival
@@ -144,6 +144,8 @@ class EndpointExchange:
         first = EndpointCall(targets[0].provider, targets[0].model, most)
         quotas = find_quotas(key, self._requester.group, route)
         check_limit(match.endpoint, content.raw, providers=providers, quotas=quotas)
+        named = (*match.api.references, *match.api.addresses)
+        check_named_files(match.endpoint, content.raw, named, quotas=quotas)
         admission = await admit_endpoint(
             gateway, self._arrival.id, quotas=quotas, endpoint=match.endpoint, call=first
         )
