@@ -18,7 +18,7 @@ from ...errors import PermissionDenied
 from ...store import price_usage
 from ..server.context import GatewayContext
 from .admission import Admission, list_uses, make_quota_error
-from .quota import BILLION, Quota, Unit, counts_cost
+from .quota import BILLION, Quota, QuotaUse, Unit, counts_cost
 from .usage_meter import Figures, UsageMeter
 
 
@@ -115,6 +115,29 @@ async def admit_endpoint(
     full = await gateway.state.reserve(id, uses)
     if full is not None:
         raise make_quota_error(full, gateway.now(), "send less at once, or let it write less")
+    return Admission(gateway, id, uses)
+
+
+async def admit_socket(
+    gateway: GatewayContext,
+    id: str,
+    *,
+    quotas: Sequence[Quota],
+    endpoint: Endpoint,
+    call: EndpointCall,
+) -> Admission:
+    """Check that no quota is spent, and reserve the request alone; raises as ``admit_endpoint``.
+
+    A token that each open socket held would come back when one is rejected, and let an answer of
+    another begin.
+    """
+    counted = [quota for quota in quotas if quota.unit != "requests"]
+    room = await admit_endpoint(gateway, f"{id}.o", quotas=counted, endpoint=endpoint, call=call)
+    room.settle(Figures())
+    uses = [QuotaUse(quota, 1 if quota.unit == "requests" else 0) for quota in quotas]
+    full = await gateway.state.reserve(id, uses) if uses else None
+    if full is not None:
+        raise make_quota_error(full, gateway.now(), "open fewer sockets")
     return Admission(gateway, id, uses)
 
 

@@ -37,7 +37,7 @@ from ...transport import (
 )
 from ..answers.key_filter import KeyFilter
 from ..observability.request_record import RequestRecord
-from ..quotas.endpoint_use import EndpointCall, admit_endpoint, check_price
+from ..quotas.endpoint_use import EndpointCall, admit_socket, check_price
 from ..quotas.quota import find_quotas
 from ..quotas.socket_answers import SocketAnswers, SocketCall
 from ..quotas.socket_quota import SocketMeter, SocketQuota
@@ -171,7 +171,7 @@ class SocketExchange:
         call = EndpointCall(target.provider, target.model, None)
         quotas = find_quotas(key, self._requester.group, route)
         check_price(call, quotas)
-        admission = await admit_endpoint(
+        admission = await admit_socket(
             gateway, self._opening.id, quotas=quotas, endpoint=match.endpoint, call=call
         )
         self.record.admit(admission)
