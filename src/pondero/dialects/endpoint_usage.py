@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 from msgspec import Struct
 
-from ..canon import Json, Usage, known_count
+from ..canon import Json, Usage, get_path, known_count
 from .endpoints import Endpoint, UsagePlaces
 
 _LINES = ("text/event-stream", "ndjson", "stream+json", "jsonl")
@@ -62,24 +62,16 @@ def read_answer_usage(raw: Json, places: UsagePlaces) -> AnswerUsage:
 
 
 def _read_units(raw: Json, places: UsagePlaces) -> str | None:
-    found = {name: _get(raw, path) for name, path in places.units.items()}
+    found = {name: get_path(raw, path.split(".")) for name, path in places.units.items()}
     said = [f"{name}={value:g}" for name, value in found.items() if known_count(value) is not None]
     return " ".join(said) or None
 
 
 def _find(raw: Json, paths: tuple[str, ...]) -> int | None:
     for path in paths:
-        if (count := known_count(_get(raw, path))) is not None:
+        if (count := known_count(get_path(raw, path.split(".")))) is not None:
             return count
     return None
-
-
-def _get(raw: Json, path: str) -> Json:
-    for name in path.split("."):
-        if not isinstance(raw, dict):
-            return None
-        raw = raw.get(name)
-    return raw
 
 
 def find_texts(raw: Json, path: str) -> Iterator[str]:

@@ -5,7 +5,7 @@ import json
 import msgspec
 from msgspec import Struct
 
-from ..canon import Json
+from ..canon import Json, get_path
 from .endpoints import SocketTurns
 
 
@@ -35,8 +35,8 @@ def read_turn_event(message: str | bytes, turns: SocketTurns) -> TurnEvent:
     if not any(_find_mark(place) in data for place in places):
         return _NO_EVENT
     raw = _parse(message)
-    failed = _get(raw, turns.failed_id) if turns.failed_id else None
-    answer = _get(raw, turns.answer_id) if turns.answer_id else None
+    failed = get_path(raw, turns.failed_id.split(".")) if turns.failed_id else None
+    answer = get_path(raw, turns.answer_id.split(".")) if turns.answer_id else None
     return TurnEvent(
         begins=_matches(raw, turns.begins),
         ends=_matches(raw, turns.ends),
@@ -70,18 +70,10 @@ def _find_mark(place: str) -> bytes:
 def _matches(raw: Json, places: tuple[str, ...]) -> bool:
     for place in places:
         path, _, value = place.partition("=")
-        found = _get(raw, path)
+        found = get_path(raw, path.split("."))
         if found == value if value else found not in (None, False):
             return True
     return False
-
-
-def _get(raw: Json, path: str) -> Json:
-    for name in path.split("."):
-        if not isinstance(raw, dict):
-            return None
-        raw = raw.get(name)
-    return raw
 
 
 def _parse(message: str | bytes) -> Json:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from functools import cache
+from functools import cache, partial
 
 from msgspec import DecodeError, Raw
 
@@ -49,7 +49,7 @@ def check_named_once(
     if not is_named and not any(map(body.__contains__, _quote(rules.named_at))):
         return
     try:
-        json.loads(body, object_pairs_hook=_check_fields)
+        json.loads(body, object_pairs_hook=partial(_check_fields, "the request"))
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
         return  # the rules of its API have read it
 
@@ -59,12 +59,12 @@ def _quote(names: tuple[str, ...]) -> tuple[bytes, ...]:
     return tuple(b'"%b"' % name.encode() for name in names)
 
 
-def _check_fields(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+def _check_fields(what: str, pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in fields if names.count(name) > 1)
-        message = f'the request has the field "{twice}" twice; send it once'
+        message = f'{what} has the field "{twice}" twice; send it once'
         raise BadParameter(message)
     return fields
 
@@ -82,17 +82,7 @@ def _check_tools(tools: bytes, rules: HostedTools) -> None:
 
 def _check(text: bytes) -> None:
     try:
-        json.loads(text, object_pairs_hook=_check_pairs)
+        json.loads(text, object_pairs_hook=partial(_check_fields, "a tool"))
     except RecursionError as error:
         message = "a tool is nested too deeply"
         raise BadParameter(message) from error
-
-
-def _check_pairs(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    fields = dict(pairs)
-    if len(fields) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in fields if names.count(name) > 1)
-        message = f'a tool has the field "{twice}" twice; send it once'
-        raise BadParameter(message)
-    return fields
