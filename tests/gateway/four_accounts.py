@@ -2,7 +2,8 @@
 
 import json
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -23,6 +24,10 @@ from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
 from pondero.gateway.state.answer_cache import LocalAnswerCache
 from pondero.gateway.state.breakers import Breakers
+from pondero.gateway.state.redis import RedisBreakers, RedisSnapshot
+from pondero.gateway.state.redis_answer_cache import LocalCopies, RedisAnswerCache
+from pondero.gateway.state.redis_link import RedisLink
+from pondero.gateway.state.redis_usage_counter import RedisUsageCounter
 from pondero.gateway.state.shared_state import SharedState, make_shared_state
 
 ADDRESS = "http://127.0.0.1:9100"
@@ -217,3 +222,27 @@ def make_state(server: ServerConfig, clock: Clock) -> SharedState:
         breakers=Breakers(clock),
         memory=LocalAnswerCache(clock=clock),
     )
+
+
+@asynccontextmanager
+async def open_state(
+    server: ServerConfig, url: str | None, clock: Clock
+) -> AsyncIterator[SharedState]:
+    """Yield a state of this process, or of all replicas on a Redis."""
+    state = make_state(server, clock)
+    if url is not None:
+        link = RedisLink(url, clock=clock.milliseconds)
+        snapshot = RedisSnapshot(link)
+        state = replace(
+            state,
+            state=RedisUsageCounter(link),
+            breakers=RedisBreakers(link, snapshot),
+            memory=RedisAnswerCache(link, LocalCopies(seconds=3600, size=1 << 20), seconds=3600),
+            look=snapshot.look,
+            is_lost=lambda: link.is_away,
+            close=link.aclose,
+        )
+    try:
+        yield state
+    finally:
+        await state.aclose()

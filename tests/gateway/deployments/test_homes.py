@@ -2,13 +2,10 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from random import Random
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 from tests.gateway.asgi import Came, came
 from tests.gateway.four_accounts import (
     Account,
@@ -16,42 +13,15 @@ from tests.gateway.four_accounts import (
     FourAccounts,
     deploy,
     make_gateway,
-    make_state,
+    open_state,
 )
 
 from pondero.canon import HttpRequest
 from pondero.gateway.config.model import ServerConfig
 from pondero.gateway.server.app import App
-from pondero.gateway.state.redis_answer_cache import LocalCopies, RedisAnswerCache
-from pondero.gateway.state.redis_link import RedisLink
-from pondero.gateway.state.shared_state import SharedState
 
 SERVER = ServerConfig(ledger="off", log="off")
 SESSION = "00000000-0000-4000-8000-000000000001"
-
-
-@asynccontextmanager
-async def open_state(url: str | None, clock: Clock) -> AsyncIterator[SharedState]:
-    """Yield a state with an answer cache of this process, or of all replicas on a Redis."""
-    state = make_state(SERVER, clock)
-    if url is not None:
-        link = RedisLink(url)
-        memory = RedisAnswerCache(link, LocalCopies(seconds=3600, size=1 << 20), seconds=3600)
-        state = replace(state, memory=memory, is_lost=lambda: link.is_away, close=link.aclose)
-    try:
-        yield state
-    finally:
-        await state.aclose()
-
-
-@pytest.fixture(params=["here", "redis"])
-def address(request) -> str | None:
-    """Return the address of an empty Redis; None for the state of one process."""
-    if request.param == "here":
-        return None
-    redis = request.getfixturevalue("redis")
-    redis.empty()
-    return redis.url
 
 
 class Agent:
@@ -125,7 +95,10 @@ def test_requests_of_one_session_at_one_time_leave_it_one_home(
         clock = Clock()
         service = SlowTitles(clock, Account("north"), Account("south"))
         deployments = deploy(provider, tuple(service.accounts.values()))
-        async with open_state(address, clock) as one, open_state(address, clock) as other:
+        async with (
+            open_state(SERVER, address, clock) as one,
+            open_state(SERVER, address, clock) as other,
+        ):
             apps = [
                 make_gateway(service, deployments, model, monkeypatch=monkeypatch, shared=state)[0]
                 for state in (one, other if address else one)

@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from random import Random
 
 import pytest
@@ -15,48 +13,15 @@ from tests.gateway.four_accounts import (
     FourAccounts,
     deploy,
     make_gateway,
-    make_state,
+    open_state,
 )
 
 from pondero.canon import HttpRequest
 from pondero.gateway.config.model import GatewayRoute, ServerConfig
 from pondero.gateway.server.app import App
 from pondero.gateway.state.breakers import REST
-from pondero.gateway.state.redis import RedisBreakers, RedisSnapshot
-from pondero.gateway.state.redis_link import RedisLink
-from pondero.gateway.state.shared_state import SharedState
 
 SERVER = ServerConfig(ledger="off", log="off")
-
-
-@asynccontextmanager
-async def open_state(url: str | None, clock: Clock) -> AsyncIterator[SharedState]:
-    """Yield a state with breakers of this process, or of all replicas on a Redis."""
-    state = make_state(SERVER, clock)
-    if url is not None:
-        link = RedisLink(url, clock=clock.milliseconds)
-        snapshot = RedisSnapshot(link)
-        state = replace(
-            state,
-            breakers=RedisBreakers(link, snapshot),
-            look=snapshot.look,
-            is_lost=lambda: link.is_away,
-            close=link.aclose,
-        )
-    try:
-        yield state
-    finally:
-        await state.aclose()
-
-
-@pytest.fixture(params=["here", "redis"])
-def address(request) -> str | None:
-    """Return the address of an empty Redis; None for the state of one process."""
-    if request.param == "here":
-        return None
-    redis = request.getfixturevalue("redis")
-    redis.empty()
-    return redis.url
 
 
 async def ask(app: App, text: str, model: str = "pool") -> Came:
@@ -75,7 +40,7 @@ def test_an_account_whose_breaker_opened_is_asked_again_after_its_rest(
         north, south = Account("north"), Account("south")
         service = FourAccounts(clock, north, south)
         deployments = deploy("anthropic", (north, south), (9.0, 1.0))
-        async with open_state(address, clock) as state:
+        async with open_state(SERVER, address, clock) as state:
             app, gateway = make_gateway(
                 service,
                 deployments,
@@ -115,7 +80,7 @@ def test_a_failing_account_is_left_alone_for_as_long_as_its_service_says(
         service = FourAccounts(clock, north, south)
         deployments = deploy("anthropic", (north, south))
         models = ("claude-opus-5", "claude-haiku-4-5")
-        async with open_state(address, clock) as state:
+        async with open_state(SERVER, address, clock) as state:
             app, gateway = make_gateway(
                 service,
                 deployments,
@@ -150,7 +115,7 @@ def test_a_client_is_told_how_long_all_accounts_rest(monkeypatch, address):
         clock = Clock()
         accounts = (Account("north"), Account("south"))
         service = FourAccounts(clock, *accounts)
-        async with open_state(address, clock) as state:
+        async with open_state(SERVER, address, clock) as state:
             app, _ = make_gateway(
                 service,
                 deploy("anthropic", accounts),

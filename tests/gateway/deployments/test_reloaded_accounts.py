@@ -2,11 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from random import Random
 
-import pytest
 from msgspec.structs import replace
 from tests.gateway.asgi import came
 from tests.gateway.four_accounts import (
@@ -15,46 +12,15 @@ from tests.gateway.four_accounts import (
     FourAccounts,
     deploy,
     make_gateway,
-    make_state,
+    open_state,
 )
 
 from pondero.canon import HttpRequest
 from pondero.gateway.config.model import Deployment, GatewayRoute, RateLimitRule, ServerConfig
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
-from pondero.gateway.state.redis_link import RedisLink
-from pondero.gateway.state.redis_usage_counter import RedisUsageCounter
-from pondero.gateway.state.shared_state import SharedState
 
 SERVER = ServerConfig(ledger="off", log="off")
-
-
-@asynccontextmanager
-async def open_state(url: str | None, clock: Clock) -> AsyncIterator[SharedState]:
-    """Yield a state that counts in this process, or for all replicas on a Redis."""
-    state = make_state(SERVER, clock)
-    if url is not None:
-        link = RedisLink(url, clock=clock.milliseconds)
-        state = replace(
-            state,
-            state=RedisUsageCounter(link),
-            is_lost=lambda: link.is_away,
-            close=link.aclose,
-        )
-    try:
-        yield state
-    finally:
-        await state.aclose()
-
-
-@pytest.fixture(params=["here", "redis"])
-def address(request) -> str | None:
-    """Return the address of an empty Redis; None for the state of one process."""
-    if request.param == "here":
-        return None
-    redis = request.getfixturevalue("redis")
-    redis.empty()
-    return redis.url
 
 
 async def ask(app: App, text: str) -> int:
@@ -80,7 +46,10 @@ def test_a_reload_that_changes_the_period_or_the_name_keeps_the_counts(monkeypat
         clock = Clock()
         service = FourAccounts(clock, Account("north"), Account("south"))
         plain = deploy("anthropic", tuple(service.accounts.values()))
-        async with open_state(address, clock) as one, open_state(address, clock) as other:
+        async with (
+            open_state(SERVER, address, clock) as one,
+            open_state(SERVER, address, clock) as other,
+        ):
             first = limit(plain, RateLimitRule(requests=6, per="minute"))
             # Replicas on one Redis each reload.
             replicas = [
