@@ -59,12 +59,12 @@ def _quote(names: tuple[str, ...]) -> tuple[bytes, ...]:
     return tuple(b'"%b"' % name.encode() for name in names)
 
 
-def _check_fields(what: str, pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+def _check_fields(holder: str, pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in fields if names.count(name) > 1)
-        message = f'{what} has the field "{twice}" twice; send it once'
+        message = f'{holder} has the field "{twice}" twice; send it once'
         raise BadParameter(message)
     return fields
 
