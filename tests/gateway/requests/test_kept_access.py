@@ -22,3 +22,29 @@ def test_a_key_with_models_has_conversations():
         headers = {"authorization": f"Bearer {secret('models')}"}
         answer = httpx.post(f"{gateway.url}/v1/conversations", headers=headers, json={})
         assert answer.status_code == 200, answer.text
+
+
+def test_writing_to_conversations_counts_as_requests_and_reading_does_not():
+    with serving_endpoints() as service, serving(service) as gateway:
+        headers = {"authorization": f"Bearer {secret('limited')}"}
+        url = f"{gateway.url}/v1/conversations"
+        wrong = httpx.post(url, headers=headers, json={"items": 1})
+        assert wrong.status_code == 400, wrong.text
+        made = httpx.post(url, headers=headers, json={})
+        assert made.status_code == 200, made.text
+        item = {"type": "message", "role": "user", "content": "Hello."}
+        own = f"{url}/{made.json()['id']}"
+        added = httpx.post(f"{own}/items", headers=headers, json={"items": [item]})
+        assert added.status_code == 200, added.text
+        more = {
+            url: {"metadata": {}},
+            own: {"metadata": {"a": "b"}},
+            f"{own}/items": {"items": [item]},
+        }
+        for address, body in more.items():
+            full = httpx.post(address, headers=headers, json=body)
+            assert full.status_code == 429, (address, full.text)
+            assert "2 requests per hour" in full.json()["error"]["message"]
+        listed = httpx.get(f"{own}/items", headers=headers)
+        assert len(listed.json()["data"]) == 1
+        assert httpx.delete(own, headers=headers).status_code == 200

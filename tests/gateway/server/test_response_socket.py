@@ -228,6 +228,17 @@ def test_a_request_that_asks_for_no_answer_can_be_continued(served):
     assert second.usage.known_total > 0
 
 
+def test_input_without_an_answer_counts_as_a_request():
+    rule = RateLimitRule(requests=1, per="hour")
+    keys = (GatewayKey(name="once", hash=hash_key("pnd_once"), limit=rule),)
+    with serve(keys=keys) as served, served.open("pnd_once") as socket:
+        warm = ask(socket, "claude", "My name is Ann.", generate=False)
+        assert warm[-1]["type"] == "response.completed"
+        again = ask(socket, "claude", "My name is Ann.", generate=False)
+        assert (again[-1]["type"], again[-1]["status"]) == ("error", 429)
+        assert not served.emulator.log.entries
+
+
 WRONG: dict[str, tuple[str, int, str | None]] = {
     "no JSON": ("{", 400, None),
     "another type": ('{"type": "response.cancel"}', 400, "invalid_value"),

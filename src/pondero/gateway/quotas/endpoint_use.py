@@ -4,7 +4,8 @@ Where a body limits the use (a token has a byte or more), that is reserved befor
 answer does not say less. Where only the answer says it, a budget that is spent admits nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from decimal import Decimal
 from math import ceil
 
@@ -134,11 +135,32 @@ async def admit_socket(
     counted = [quota for quota in quotas if quota.unit != "requests"]
     room = await admit_endpoint(gateway, f"{id}.o", quotas=counted, endpoint=endpoint, call=call)
     room.settle(Figures())
+    return await _admit_one(gateway, id, quotas, "open fewer sockets")
+
+
+async def _admit_one(
+    gateway: GatewayContext, id: str, quotas: Sequence[Quota], advice: str
+) -> Admission:
+    """Reserve one request, and no tokens and no money; raises RateLimited."""
     uses = [QuotaUse(quota, 1 if quota.unit == "requests" else 0) for quota in quotas]
     full = await gateway.state.reserve(id, uses) if uses else None
     if full is not None:
-        raise make_quota_error(full, gateway.now(), "open fewer sockets")
+        raise make_quota_error(full, gateway.now(), advice)
     return Admission(gateway, id, uses)
+
+
+@asynccontextmanager
+async def count_request(
+    gateway: GatewayContext, id: str, quotas: Sequence[Quota]
+) -> AsyncIterator[None]:
+    """Count one request that no model answers, unless it raises; raises RateLimited itself."""
+    room = await _admit_one(gateway, id, quotas, "write less often")
+    took = Figures()
+    try:
+        yield
+        took = Figures(calls=1)
+    finally:
+        room.settle(took)
 
 
 def _find_amounts(endpoint: Endpoint, call: EndpointCall, units: set[Unit]) -> dict[Unit, int]:

@@ -19,6 +19,9 @@ from ...dialects import (
 )
 from ...errors import PermissionDenied, PonderoError
 from ..answers.response_writer import ResponseWriter
+from ..observability.receipt import make_id
+from ..quotas.endpoint_use import count_request
+from ..quotas.quota import find_quotas
 from ..server.context import GatewayContext, Requester
 from ..state.background_runs import RunPlace
 from ..state.kept_records import (
@@ -48,6 +51,7 @@ from .stored_calls import answer_stored_call
 from .stored_ids import find_home
 
 _SSE = {"content-type": SSE}
+_WRITES = frozenset({"create", "update", "add_items"})
 
 
 class _KeptRequest(Struct, frozen=True, kw_only=True):
@@ -99,7 +103,7 @@ async def answer_kept_call(
         )
         try:
             _check_models(requester)
-            return await _HANDLERS[call.what, call.verb](asked)
+            return await _answer(asked)
         except (PonderoError, Rejected) as error:
             if writer.begun:
                 raise
@@ -112,6 +116,17 @@ def _check_models(requester: Requester) -> None:
     if (key := requester.key) is not None and key.models == ():
         message = f"the key {key.name!r} has models = [], so it has no answers and conversations"
         raise PermissionDenied(message, status=403)
+
+
+async def _answer(asked: _KeptRequest) -> HttpResponse | None:
+    """Answer; what writes counts as a request, and one that is rejected does not."""
+    handler = _HANDLERS[asked.call.what, asked.call.verb]
+    if asked.call.verb not in _WRITES:
+        return await handler(asked)
+    gateway, requester = asked.gateway, asked.requester
+    quotas = find_quotas(requester.key, requester.group)
+    async with count_request(gateway, make_id(gateway.now()), quotas):
+        return await handler(asked)
 
 
 # -- answers -------------------------------------------------------------------------------------
