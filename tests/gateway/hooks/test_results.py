@@ -15,11 +15,13 @@ from pondero.canon import (
     PartEnd,
     PartStart,
     Reply,
+    Request,
     Text,
     TextDelta,
 )
 from pondero.gateway import Hook, HookCall, Reject
 from pondero.gateway.config.model import HookConfig
+from pondero.gateway.hooks import results
 from pondero.gateway.hooks.results import LONGEST_MESSAGE
 
 QUESTION = "What is 17 * 23?"
@@ -251,3 +253,39 @@ def test_any_rejection_is_written(name):
     assert len(answer.body) < 2 * LONGEST_MESSAGE
     assert "set-cookie" not in answer.headers
     assert [each.status for each in gate.receipts] == [answer.status]
+
+
+class Large(Hook):
+    """Returns texts of more than a mebibyte, in a place."""
+
+    changes_answers = True
+
+    def __init__(self, settings) -> None:
+        self._place = settings["place"]
+        self._text = "long " * (1 << 18)
+
+    def on_request(self, call: HookCall, /) -> Request | Reply | None:
+        if self._place == "answer":
+            return Reply(Message("assistant", (Text(self._text),)), "stop")
+        if self._place == "request":
+            said = Message("user", (Text(self._text),))
+            return replace(call.request, messages=(*call.request.messages, said))
+        return None
+
+    def on_event(self, call: HookCall, event, /) -> list | None:
+        if self._place == "events" and isinstance(event, TextDelta):
+            return [replace(event, text=self._text[: 1 << 19])] * 3
+        return None
+
+
+@pytest.mark.parametrize("place", ["answer", "request", "events"])
+def test_a_result_that_is_too_large_is_a_failure(place, monkeypatch, caplog):
+    gate = Gate(_hook("Large", settings={"place": place}, seconds=10))
+    assert _ask(gate, stream=place == "events").status == 200
+
+    monkeypatch.setattr(results, "LARGEST_RESULT", 1 << 20)
+    answer = _ask(gate)
+
+    assert answer.status == 503
+    assert len(answer.body) < 1_000
+    assert "returned more than 1 MiB" in caplog.text

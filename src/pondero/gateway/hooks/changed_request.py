@@ -30,7 +30,7 @@ from ...canon import (
 )
 from ...dialects import Service, StoredId
 from ...exchange import fold_name, fold_path, with_fields
-from .results import WrongResult, convert_value, name_result
+from .results import WrongResult, convert_value, measure_result, name_result
 
 _CHANGEABLE = frozenset(("messages", "system", "tools", "output", "stop", "extras"))
 _KINDS: dict[str, Any] = {
@@ -92,6 +92,7 @@ def read_changed_request(before: Request, result: Request, service: Service[Json
         fields["extras"] = _read_extras(before.extras, result.extras, service)
     read = replace(before, **fields)
     _check_tools(before.tools, read.tools, service)
+    measure_result([getattr(read, name) for name in changed])
     return read
 
 

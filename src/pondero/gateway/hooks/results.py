@@ -9,6 +9,8 @@ from .interface import Reject
 
 LONGEST_MESSAGE = 2_000
 """Characters of a rejection: every record of it has its message."""
+LARGEST_RESULT = 64 << 20
+"""Bytes of one result, written as JSON: as many as a request has by default."""
 _EVENTS = get_args(Event)
 # ValidationError, DecodeError and UnicodeError are ValueErrors.
 _UNREADABLE = (TypeError, ValueError, OverflowError, RecursionError)
@@ -26,11 +28,13 @@ def read_given_events(result: Any, event: Event) -> list[Event] | Reject | None:
         return read_rejection(result)
     if not isinstance(result, list | tuple):  # a generator would run here, without a time limit
         raise WrongResult(name_result(result))
+    size = 0
     for each in result:
         if not isinstance(each, _EVENTS):
             raise WrongResult(name_result(each, "in place of an event"))
         if each is not event:
-            check_given(each, type(each))
+            size += check_given(each, type(each))
+            _check_size(size)
     return list(result)
 
 
@@ -56,13 +60,28 @@ def read_rejection(result: Reject) -> Reject:
     return Reject(text, result.status)
 
 
-def check_given(value: Any, kind: Any) -> None:
-    """Raise WrongResult for a part of an answer that cannot be written, or has another type."""
+def check_given(value: Any, kind: Any) -> int:
+    """Return the bytes of a part of an answer.
+
+    Raises WrongResult if it cannot be written, has another type, or is too large.
+    """
     convert_value(value, kind)
+    return measure_result(value)
+
+
+def measure_result(value: Any) -> int:
+    """Return the bytes of a part of a result; raises WrongResult as ``check_given`` does."""
     try:
-        json.encode(value)
+        size = len(json.encode(value))
     except _UNREADABLE:
         raise WrongResult(_name_fields(value)) from None
+    _check_size(size)
+    return size
+
+
+def _check_size(size: int) -> None:
+    if size > LARGEST_RESULT:
+        raise WrongResult(f"returned more than {LARGEST_RESULT >> 20} MiB")
 
 
 def convert_value(value: Any, kind: Any) -> Any:

@@ -141,7 +141,7 @@ async def admit_socket(
 async def _admit_one(
     gateway: GatewayContext, id: str, quotas: Sequence[Quota], advice: str
 ) -> Admission:
-    """Reserve one request, and no tokens and no money; raises RateLimited."""
+    """Reserve one request and nothing of other quotas; raises RateLimited."""
     uses = [QuotaUse(quota, 1 if quota.unit == "requests" else 0) for quota in quotas]
     full = await gateway.state.reserve(id, uses) if uses else None
     if full is not None:
@@ -150,7 +150,7 @@ async def _admit_one(
 
 
 @asynccontextmanager
-async def count_request(
+async def count_one_request(
     gateway: GatewayContext, id: str, quotas: Sequence[Quota]
 ) -> AsyncIterator[None]:
     """Count one request that no model answers, unless it raises; raises RateLimited itself."""

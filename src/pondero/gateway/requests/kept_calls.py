@@ -20,7 +20,7 @@ from ...dialects import (
 from ...errors import PermissionDenied, PonderoError
 from ..answers.response_writer import ResponseWriter
 from ..observability.receipt import make_id
-from ..quotas.endpoint_use import count_request
+from ..quotas.endpoint_use import count_one_request
 from ..quotas.quota import find_quotas
 from ..server.context import GatewayContext, Requester
 from ..state.background_runs import RunPlace
@@ -125,7 +125,7 @@ async def _answer(asked: _KeptRequest) -> HttpResponse | None:
         return await handler(asked)
     gateway, requester = asked.gateway, asked.requester
     quotas = find_quotas(requester.key, requester.group)
-    async with count_request(gateway, make_id(gateway.now()), quotas):
+    async with count_one_request(gateway, make_id(gateway.now()), quotas):
         return await handler(asked)
 
 

@@ -18,7 +18,7 @@ from ..answers.key_filter import KeyFilter
 from ..answers.response_writer import READ_ON, ResponseWriter
 from ..observability.receipt import make_id
 from ..observability.request_record import RequestRecord
-from ..quotas.endpoint_use import count_request
+from ..quotas.endpoint_use import count_one_request
 from ..requests.errors import describe_reason, error_response, write_error
 from ..requests.kept_answers import AnswerKeeper
 from ..requests.pipeline import answer_request
@@ -144,7 +144,7 @@ class _Connection:
             routed = await parse_and_route(gateway, call, service)
             routed = await check_stored_ids(gateway, routed)
             record.requested_model = routed.parsed.request.model
-            async with count_request(gateway, call.id, routed.rules.quotas):
+            async with count_one_request(gateway, call.id, routed.rules.quotas):
                 events = await self._write_empty(routed)
         except (PonderoError, Rejected, RecursionError) as error:
             response = write_error(error, self._name, service, id=call.id)
