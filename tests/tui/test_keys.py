@@ -59,7 +59,7 @@ async def test_after_a_stop_what_waits_is_held_until_enter():
         await chat.press("ctrl+c")
         assert not chat.app.state.busy
         assert "waits: say b" in chat.text
-        assert "1 waiting: Enter on an empty line sends the next" in chat.text
+        assert "1 waiting: Enter on an empty line sends it" in chat.text
         chat.gate.open()
         await chat.press("enter")
         assert cells(chat, AnswerCell)[-1].text == "b"

@@ -1,10 +1,15 @@
 """/undo, /edit, /copy and /search, on a screen and on disk."""
 
+import signal
 import stat
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from time import sleep
 
 import pytest
 from tests.tui.stage import stage
-from tests.tui.terminal import running
+from tests.tui.terminal import Terminal, running
 
 from pondero.store import Threads
 from pondero.tui import clipboard
@@ -106,27 +111,103 @@ async def test_without_an_editor_a_question_is_edited_in_place(threads):
         assert len(threads.list()) == 2
 
 
-def test_a_question_is_edited_in_the_users_editor_and_asked_again(tmp_path):
-    editor = tmp_path / "editor"
-    editor.write_text('#!/bin/sh\nprintf "say edited" > "$1"\n')
+async def test_an_edit_that_is_given_up_is_undone_as_its_hint_says(threads):
+    async with stage("claude-opus-5/off", threads=threads) as chat:
+        await chat.say("say a")
+        await chat.say("/edit")
+        assert "Ctrl+C, then /resume, restores it" in chat.text
+        await chat.press("ctrl+c")
+        await chat.say("/resume")
+        await chat.press("enter")  # the newest thread
+        assert shown(chat) == ["say a", "a"]
+
+
+def write_editor(folder: Path, script: str) -> dict[str, str]:
+    """Return the environment of a chat whose editor is this script."""
+    editor = folder / "editor"
+    editor.write_text(f"#!/bin/sh\n{script}\n")
     editor.chmod(editor.stat().st_mode | stat.S_IXUSR)
-    environment = {
+    return {
         "PATH": "/usr/bin:/bin",
         "TERM": "xterm-256color",
-        "HOME": str(tmp_path),
+        "HOME": str(folder),
         "EDITOR": str(editor),
-        "PONDERO_CONFIG_DIR": str(tmp_path),
-        "PONDERO_DATA_DIR": str(tmp_path),
+        "PONDERO_CONFIG_DIR": str(folder),
+        "PONDERO_DATA_DIR": str(folder),
     }
+
+
+@contextmanager
+def begun_edit(environment: Mapping[str, str]) -> Iterator[Terminal]:
     with running("chat", "--offline", "claude-opus-5/off", environment=environment) as terminal:
         terminal.until("/help")
         terminal.press("say first\r")
         terminal.until("  first", "· answer ")  # the turn is over
         terminal.press("/edit\r")
+        yield terminal
+
+
+def test_a_question_is_edited_in_the_users_editor_and_asked_again(tmp_path):
+    environment = write_editor(tmp_path, 'printf "say edited" > "$1"')
+    with begun_edit(environment) as terminal:
         terminal.until("say edited", "  edited", "· in ")
         assert "say first" not in terminal.text.replace("─ say first ", "")
         terminal.press("\x04")
         terminal.ended()
+
+
+def test_an_editor_that_fails_ends_nothing_and_what_it_saved_is_recalled(tmp_path):
+    environment = write_editor(tmp_path, 'printf "say edited" > "$1"; exit 3')
+    with begun_edit(environment) as terminal:
+        terminal.until("ended with exit code 3", "nothing was asked", "recalls what it saved")
+        terminal.press("\x1b[A")
+        terminal.until("│ say edited")
+        terminal.press("\r")
+        terminal.until("  edited")
+        terminal.press("\x04")
+        assert terminal.ended() == 0
+
+
+def test_an_editor_that_is_not_there_is_named(tmp_path):
+    environment = {**write_editor(tmp_path, ""), "EDITOR": "no-such-editor --wait"}
+    with begun_edit(environment) as terminal:
+        terminal.until("no-such-editor", "cannot be started", "nothing was asked")
+        terminal.press("say more\r")
+        terminal.until("  more")
+        terminal.press("\x04")
+        assert terminal.ended() == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
+def test_what_an_editor_saved_outlives_a_chat_that_is_ended(tmp_path, number):
+    seen = tmp_path / "seen"
+    script = f'printf "say edited" > "$1"; touch "{seen}"; exec sleep 60'
+    environment = write_editor(tmp_path, script)
+    with begun_edit(environment) as terminal:
+        while not seen.exists():
+            sleep(0.01)
+        terminal.signal(number)
+        assert terminal.ended() == 128 + number
+    with running("chat", "--offline", "claude-opus-5/off", environment=environment) as terminal:
+        terminal.until("/help")
+        terminal.press("\x1b[A")
+        terminal.until("│ say edited")
+        terminal.press("\x03\x03")
+        terminal.ended()
+
+
+async def test_the_chat_runs_on_while_the_editor_is_open(threads, tmp_path, monkeypatch):
+    done = tmp_path / "done"
+    script = f'while [ ! -e "{done}" ]; do sleep 0.05; done; printf "say edited" > "$1"'
+    monkeypatch.setenv("EDITOR", write_editor(tmp_path, script)["EDITOR"])
+    monkeypatch.setattr("textual.app.App.suspend", nullcontext)
+    async with stage("claude-opus-5/off", threads=threads) as chat:
+        await chat.say("say first")
+        await chat.paste("/edit")
+        await chat.press_without_waiting("enter")  # an editor that stops the loop would stop this
+        done.touch()
+        await chat.quiet()
+        assert shown(chat) == ["say edited", "edited"]
 
 
 ANSWER = "say Try this:\n\n```sh\nls -l\n```\n\nor\n\n    indented\n"

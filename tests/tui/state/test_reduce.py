@@ -90,7 +90,7 @@ def test_a_prompt_sent_after_a_stop_leaves_what_waits_waiting(chat, dial):
     state, _ = say(state, dial, "d")
     state, asked = reduce(state, ended(), dial)
     assert (asked, state.busy, [each.words for each in state.queue]) == ((), False, ["b", "d"])
-    assert state.hint == "2 waiting: Enter on an empty line sends the next"
+    assert state.hint == "2 waiting: Enter on an empty line sends them"
     state, asked = say(state, dial, "")
     assert [each.words for each in asked] == ["b"]
     state, asked = reduce(state, ended(), dial)
@@ -119,7 +119,7 @@ def test_a_failed_question_that_went_back_to_the_queue_is_sent_once(chat, dial):
     state, _ = say(state, dial, "b")
     state, _ = reduce(state, ended(error=Timeout("x"), stored=()), dial)
     state = do(state, dial, actions.WordsReturned("a"))  # as in a hidden thread
-    assert "Enter on an empty line sends the next" in state.hint
+    assert "Enter on an empty line sends them" in state.hint
     sent = []
     state, asked = say(state, dial, "")
     while asked:

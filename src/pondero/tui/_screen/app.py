@@ -326,12 +326,21 @@ class ChatApp(App[None]):
 
     @contextmanager
     def suspend(self) -> Iterator[None]:
-        """Give the terminal to another program for a while; raises CannotSuspend."""
+        """Give the terminal to another program for a while; raises CannotSuspend.
+
+        Nothing is drawn meanwhile, and the terminal comes back whatever is raised inside.
+        """
+        raised: BaseException | None = None
         try:
-            with super().suspend():
-                yield
+            with self.batch_update(), super().suspend():
+                try:
+                    yield
+                except BaseException as error:  # noqa: BLE001 - Textual would not take it back
+                    raised = error
         except SuspendNotSupported:
             raise CannotSuspend from None
+        if raised is not None:
+            raise raised
 
     def change_theme(self, theme: str) -> None:
         """Draw in other colours."""

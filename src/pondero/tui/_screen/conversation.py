@@ -33,6 +33,7 @@ class ConversationTab:
         self.session = session
         self.events: list[actions.Arrival] = []
         self.turn: Running | None = None
+        self.editing: Running | None = None
         self.columns: dict[int, list[actions.Arrival]] = {}
         self.candidates: dict[int, Candidate] = {}
         self.asking: list[Running] = []
@@ -45,8 +46,8 @@ class ConversationTab:
 
     @property
     def running(self) -> tuple[Running, ...]:
-        """Return the workers of its answers."""
-        return (*self.asking, *((self.turn,) if self.turn is not None else ()))
+        """Return the workers of its answers, and of an editor."""
+        return (*self.asking, *(each for each in (self.turn, self.editing) if each is not None))
 
     @property
     def is_written(self) -> bool:

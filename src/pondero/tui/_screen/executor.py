@@ -1,10 +1,6 @@
 """Runs the reducer's effects for a ``Host``, one method for each; results go back as actions."""
 
 import asyncio
-import os
-import shlex
-import subprocess
-import tempfile
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import AbstractContextManager, suppress
 from functools import partial
@@ -33,6 +29,7 @@ from ..state import (
     effects,
 )
 from .conversation import ConversationTab, Running, Tabs
+from .editor import edit_text, find_editor
 
 _PATIENCE = 5.0
 """Seconds for the answers that are stopped when the chat is left."""
@@ -411,26 +408,32 @@ class Executor:
             self._dispatch(actions.UsageCount(tab.session.writer.count_usage()), tab)
 
     def _edit(self, effect: effects.Edit, tab: ConversationTab) -> None:
-        words = self._run_editor(effect.asked.words)
+        editor = find_editor()
+        if editor is None:
+            self._end_edit(effect, None, tab)
+        else:
+            tab.editing = self._host.run_worker(self._run_editor(effect, editor, tab))
+
+    async def _run_editor(self, effect: effects.Edit, editor: str, tab: ConversationTab) -> None:
+        before = effect.asked.words
+        try:
+            with self._host.suspend():
+                edited = await edit_text(editor, before)
+        except CannotSuspend:
+            self._end_edit(effect, None, tab)
+            return
+        if not edited.problem:
+            self._end_edit(effect, edited.text, tab)
+            return
+        said = f"the editor {editor!r} {edited.problem}; nothing was asked"
+        if edited.text.strip() not in ("", before.strip()):
+            self._host.set_aside((edited.text.strip(),))
+            said += ", and ↑ recalls what it saved"
+        self._dispatch(describe_error(PonderoError(said)), tab)
+
+    def _end_edit(self, effect: effects.Edit, words: str | None, tab: ConversationTab) -> None:
         at = self._clock()
         self._dispatch(actions.QuestionEdited(words, effect.number, effect.asked, at), tab)
-
-    def _run_editor(self, words: str) -> str | None:
-        editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
-        if not editor:
-            return None
-        with tempfile.TemporaryDirectory(prefix="pondero-") as folder:
-            file = Path(folder) / "question.md"
-            file.write_text(words, "utf-8")
-            try:
-                with self._host.suspend():
-                    # the user's own choice of a program, as every other tool runs it
-                    subprocess.run([*shlex.split(editor), str(file)], check=True)  # noqa: S603
-            except CannotSuspend:
-                return None
-            except (OSError, ValueError, subprocess.SubprocessError) as error:
-                raise PonderoError(f"the editor {editor!r} did not end well: {error}") from None
-            return file.read_text("utf-8", errors="replace")
 
     # -- files ------------------------------------------------------------------------------------
 

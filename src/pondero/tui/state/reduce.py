@@ -107,9 +107,14 @@ def _hold(state: ChatState) -> ChatState:
     """Let the prompts that wait be sent only by the user, and say how."""
     if not state.queue:
         return state.but(held=False)
-    does = "sends the next" if state.failed is None else "asks again"
-    hint = f"{len(state.queue)} waiting: Enter on an empty line {does}"
+    count = len(state.queue)
+    does = _name_sending(count) if state.failed is None else "asks again"
+    hint = f"{count} waiting: Enter on an empty line {does}"
     return state.but(held=True, hint=hint)
+
+
+def _name_sending(count: int) -> str:
+    return "sends them" if count > 1 else "sends it"
 
 
 def _ask_again(state: ChatState, failed: FailedQuestion, at: float, dial: DialView) -> Transition:
@@ -151,7 +156,8 @@ def _on_drafts_restored(
         after = after.but(held=True)
         count = len(action.queue)
         what = "prompts were" if count > 1 else "prompt was"
-        after = after.tell(f"{count} {what} not sent; Enter on an empty line sends the next")
+        does = _name_sending(count)
+        after = after.tell(f"{count} {what} not sent; Enter on an empty line {does}")
     return after, ((effects.RestoreInput(action.typed, selected=False),) if action.typed else ())
 
 

@@ -54,10 +54,11 @@ def take_back(
     state: ChatState, asked: DraftQuestion, number: int, hint: str, *, selected: bool = True
 ) -> Transition:
     """Take a turn back; its words go to the input line, and what was attached stays attached."""
+    how = "/resume" if selected else "Ctrl+C, then /resume,"
     after = state.rewind(number).but(
         attached=(*asked.parts, *state.attached),
         taken_back=asked.parts,
-        hint=f"{hint}; /resume restores it",
+        hint=f"{hint}; {how} restores it",
     )
     return after, (effects.Rewind(number), effects.RestoreInput(asked.words, selected))
 
