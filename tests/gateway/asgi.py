@@ -15,8 +15,16 @@ class Came(NamedTuple):
     body: bytes
 
 
-async def came(app: App, http: HttpRequest, on_start: Callable[[], None] | None = None) -> Came:
-    """Return the whole answer to a request; ``on_start`` is called as it begins."""
+async def came(
+    app: App,
+    http: HttpRequest,
+    on_start: Callable[[], None] | None = None,
+    leave_at: bytes | None = None,
+) -> Came:
+    """Return the whole answer to a request; ``on_start`` is called as it begins.
+
+    ``leave_at``: the client leaves when it has got this.
+    """
     parts = urlsplit(http.url)
     sent: list[Any] = []
     gone = asyncio.Event()
@@ -32,6 +40,9 @@ async def came(app: App, http: HttpRequest, on_start: Callable[[], None] | None 
         if on_start is not None and not sent:
             on_start()
         sent.append(message)
+        if leave_at is not None and leave_at in message.get("body", b""):
+            gone.set()
+            await asyncio.sleep(60)  # until the server notices
 
     scope = {
         "type": "http",
@@ -41,7 +52,11 @@ async def came(app: App, http: HttpRequest, on_start: Callable[[], None] | None 
         "query_string": parts.query.encode(),
         "headers": [(k.encode(), v.encode()) for k, v in http.headers.items()],
     }
-    await app(scope, receive, send)
+    answering = asyncio.ensure_future(app(scope, receive, send))
+    if leave_at is None:
+        await answering
+    else:
+        await asyncio.wait({answering})
     start, *rest = sent
     headers = {k.decode(): v.decode() for k, v in start["headers"]}
     return Came(start["status"], headers, b"".join(each["body"] for each in rest))

@@ -546,15 +546,16 @@ class StoredIds(Struct, frozen=True, kw_only=True):
     """Where ids of stored things are: the gateway binds them to its clients.
 
     ``reject`` writes the error for an unknown id; one of ``marks`` is in every event that gives
-    one. ``find_answer`` returns the id of an answer itself, which matters only if its request
-    contains one of ``answer_marks``. ``is_named_in`` returns whether one turn of a conversation may
-    name something, if turns do so each for itself. ``levels_at``: the fields of ids that stand for
-    a conversation, in which a level may have been set. ``forward`` writes a request about a stored
-    thing for the service that has it, whose usual request is the last argument; None: such
-    requests are not sent on. ``find_address`` returns the name of the stored thing at an address
-    that the service reads; None: it has no addresses of its own. ``named_at``: fields of
-    things that the account may have for all, so that a request with one may name nothing.
-    ``leave_out`` returns a body without the optional things of these ids:
+    one, and one of ``item_marks`` in those that give ids of items before the answer ends, which
+    matter only if it may be withdrawn. ``find_answer`` returns the id of an answer itself, which
+    matters only if its request contains one of ``answer_marks``. ``is_named_in`` returns whether
+    one turn of a conversation may name something, if turns do so each for itself. ``levels_at``:
+    the fields of ids that stand for a conversation, in which a level may have been set.
+    ``forward`` writes a request about a stored thing for the service that has it, whose usual
+    request is the last argument; None: such requests are not sent on. ``find_address`` returns the
+    name of the stored thing at an address that the service reads; None: it has no addresses of its
+    own. ``named_at``: fields of things that the account may have for all, so that a request with
+    one may name nothing. ``leave_out`` returns a body without the optional things of these ids:
     another account has none of them.
     """
 
@@ -562,6 +563,7 @@ class StoredIds(Struct, frozen=True, kw_only=True):
     reject: Callable[[StoredId], HttpResponse]
     find_given: GivenIds
     marks: tuple[bytes, ...] = ()
+    item_marks: tuple[bytes, ...] = ()
     find_answer: GivenIds | None = None
     answer_marks: tuple[bytes, ...] = ()
     is_named_in: Callable[[bytes], bool] | None = None

@@ -4,6 +4,7 @@ import asyncio
 import time
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 from tests.gateway.hooks.gates import FRONTS, Gate, Through
@@ -22,7 +23,7 @@ from pondero.canon import (
 from pondero.gateway import Hook, HookCall, Reject
 from pondero.gateway.config.model import HookConfig
 from pondero.gateway.hooks import results
-from pondero.gateway.hooks.results import LONGEST_MESSAGE
+from pondero.gateway.hooks.results import LONGEST_MESSAGE, MOST_EVENTS
 
 QUESTION = "What is 17 * 23?"
 ANSWER = "17 * 23 = 391"
@@ -52,6 +53,18 @@ def _send(gate: Gate, front: str, *, stream: bool = False) -> Reply:
     return asyncio.run(ask())
 
 
+class Slow(list):
+    def __iter__(self):
+        time.sleep(2)
+        return super().__iter__()
+
+
+class Hostile:
+    @property
+    def __class__(self):  # type: ignore[misc]  # what it does is the point
+        raise SystemExit
+
+
 def _yield(*events):
     time.sleep(0.5)
     yield from events
@@ -78,6 +91,10 @@ EVENTS = {
     "a half of a letter": lambda event: [
         TextDelta(event.index, "\ud800") if isinstance(event, TextDelta) else event
     ],
+}
+EVENTS |= {
+    "too many": lambda event: [event] * (MOST_EVENTS + 1),
+    "a list of another class": lambda event: Slow([event]),
 }
 CHANGED = {
     "no end": lambda event: [] if isinstance(event, Finished) else [event],
@@ -167,6 +184,21 @@ def test_a_wrong_result_for_an_answer_is_a_failure(name, hook, stream):
 
     assert f"the hook '{hook.lower()}' returned".encode() in answer.body
     assert b"message_stop" not in answer.body
+    assert [each.end for each in gate.receipts] == ["failed"]
+
+
+class ReturnsHostile(Hook):
+    def on_reply(self, call: HookCall, reply, /):
+        return Hostile()
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_result_that_runs_code_is_a_failure(stream, caplog):
+    gate = Gate(_hook("ReturnsHostile"))
+
+    _ask(gate, stream=stream)
+
+    assert "the hook 'returnshostile' failed: SystemExit" in caplog.text
     assert [each.end for each in gate.receipts] == ["failed"]
 
 
@@ -289,3 +321,31 @@ def test_a_result_that_is_too_large_is_a_failure(place, monkeypatch, caplog):
     assert answer.status == 503
     assert len(answer.body) < 1_000
     assert "returned more than 1 MiB" in caplog.text
+
+
+WORDS_OF_THE_GATEWAY = {
+    "verdict": object(),
+    "plan": object(),
+    "bill": object(),
+    "cap": object(),
+    "request_id": object(),
+    "kind": object(),
+}
+
+
+class Answers(Hook):
+    def on_request(self, call: HookCall, /) -> Reply | None:
+        said = Reply(Message("assistant", (Text("cached"),)), "stop")
+        return replace(said, **WORDS_OF_THE_GATEWAY) if "cached" in repr(call.request) else None
+
+
+def test_an_answer_of_a_hook_says_nothing_in_the_gateways_name():
+    gate = Gate(_hook("Answers"))
+    said = [{"role": "user", "content": "cached?"}]
+
+    answer = _ask(gate, messages=said)
+
+    assert answer.status == 200
+    assert b"cached" in answer.body
+    assert [each.verdict for each in gate.receipts] == ["unknown"]
+    assert msgspec.json.encode(gate.receipts)

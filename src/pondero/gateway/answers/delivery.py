@@ -24,7 +24,7 @@ from ...thinking import Plan
 from ...transport import AsyncShell
 from ..config.deployment_names import name_home
 from ..deployments.account_transport import AccountTransport
-from ..hooks.bounded_call import FAILED, HookRejection
+from ..hooks.bounded_call import FAILED
 from ..hooks.chain import HookedAnswer, note_failures
 from ..levels.level_rules import AppliedLevel, show_sent
 from ..levels.level_window import keep_level_window
@@ -342,10 +342,12 @@ class _Delivery:
             else:
                 held.add(data)
         except PonderoError as error:
+            await self._withdraw_ids()
             if wrote:
                 await self._write_failure(error)
             raise
         except CancelledError:
+            await self._withdraw_ids()
             if writer.begun and not writer.left and not writer.ended:  # the gateway stops
                 await self._write_failure(SHUTDOWN)
             raise
@@ -400,10 +402,13 @@ class _Delivery:
         lines = (f": {name}: {value}\n" for name, value in headers.items())
         return "".join(lines).encode("utf-8", "replace") + b"\n"
 
+    async def _withdraw_ids(self) -> None:
+        """Keep all clients from continuing an answer whose end the hooks have not let pass."""
+        if not self._is_passed and self._given_ids is not None:
+            await self._given_ids.withdraw(self.gateway)
+
     async def _write_failure(self, error: PonderoError) -> None:
         """End a stream that broke off with its error."""
-        if isinstance(error, HookRejection) and self._given_ids is not None:
-            await self._given_ids.withdraw(self.gateway)
         routed = self.routed
         call = routed.call
         response = write_error(

@@ -109,12 +109,16 @@ class BoundedHook:
 
         if iscoroutinefunction(method):
             return await self._await(run(), end)
-        outcome = await self._run_in_thread(
-            client, lambda: [method(*each) for each in arguments], end
-        )
-        results: Sequence[Any] = outcome.value or ()
-        if any(map(isawaitable, results)):  # an ``async def`` in a decorator is a plain function
-            return await self._await(_await_each(results), end)
+        awaitable: list[Any] = []
+
+        def run_here() -> list[Any]:
+            results = [method(*each) for each in arguments]
+            awaitable.extend(filter(isawaitable, results))
+            return results
+
+        outcome = await self._run_in_thread(client, run_here, end)
+        if awaitable and outcome.error is None:  # an ``async def`` in a decorator is plain
+            return await self._await(_await_each(outcome.value), end)
         return outcome
 
     async def _run_in_thread(

@@ -4,8 +4,9 @@ Requests pass the hooks in the order of the configuration, answers in the revers
 each hook sees the answer to the request that it let pass.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import NoReturn
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import NoReturn, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -28,6 +29,8 @@ from .changed_request import copy_request, read_changed_request
 from .interface import HookCall, Reject
 from .results import WrongResult, read_given_events, read_given_reply
 from .shown_parts import ShownParts
+
+T = TypeVar("T")
 
 _STATUSES = range(400, 500)
 
@@ -102,15 +105,28 @@ async def _ask(hook: BoundedHook, call: HookCall, request: Request) -> Request |
     ``call`` has a copy of the request, into which the hook may have written.
     """
     (result,) = await hook.call(call.client, "on_request", (call,))
-    try:
+
+    def read() -> Request | Reply | Reject | None:
         if isinstance(result, Request):
             return read_changed_request(request, result, get_dialect(call.client_api).service())
-        answer = read_given_reply(result)
-    except WrongResult as error:
-        hook.fail(str(error))
+        return read_given_reply(result)
+
+    answer = _read(hook, read)
     if isinstance(answer, Reject):
         _stop(hook, answer)
-    return request if answer is None else _strip(answer)
+    if isinstance(answer, Reply):
+        return _strip(answer)
+    return request if answer is None else answer
+
+
+def _read(hook: BoundedHook, read: Callable[[], T]) -> T:
+    """Return a hook's result as it was read; raises HookFailure."""
+    try:
+        return read()
+    except WrongResult as error:
+        hook.fail(str(error))
+    except BaseException:  # noqa: BLE001 - code of the result itself, which may raise anything
+        hook.fail("returned something that cannot be read")
 
 
 def _strip(reply: Reply) -> Reply:
@@ -118,7 +134,7 @@ def _strip(reply: Reply) -> Reply:
     parts = [part for part in reply.message.parts if not isinstance(part, Thinking)]
     plain = tuple(replace(each, signature=None) if _is_signed(each) else each for each in parts)
     usage = NOTHING_USED if reply.usage == Usage() else reply.usage
-    return replace(reply, message=Message("assistant", plain), usage=usage, plan=None)
+    return replace(reply, message=Message("assistant", plain), usage=usage)
 
 
 def _is_signed(part: Part) -> bool:
@@ -202,14 +218,11 @@ class _Layer:
         results = await self.hook.call(self._call.client, "on_event", *arguments)
         shown: list[Event] = []
         for event, result in zip(events, results, strict=True):
-            try:
-                read = read_given_events(result, event)
-                if isinstance(read, Reject):
-                    _stop(self.hook, read)
-                if self.hook.hook.changes_answers:
-                    shown += self._shown.feed(event, read)
-            except WrongResult as error:
-                self.hook.fail(str(error))
+            read = _read(self.hook, partial(read_given_events, result, event))
+            if isinstance(read, Reject):
+                _stop(self.hook, read)
+            if self.hook.hook.changes_answers:
+                shown += _read(self.hook, partial(self._shown.feed, event, read))
         return shown if self.hook.hook.changes_answers else events
 
     async def _add(self, events: list[Event]) -> list[Event]:
@@ -222,10 +235,7 @@ class _Layer:
             return events
         reply = _make_reply(self._so_far, finished)
         (result,) = await self.hook.call(self._call.client, "on_reply", (self._call, reply))
-        try:
-            read = read_given_reply(result)
-        except WrongResult as error:
-            self.hook.fail(str(error))
+        read = _read(self.hook, partial(read_given_reply, result))
         if isinstance(read, Reject):
             _stop(self.hook, read)
         if not self.hook.holds_streams:

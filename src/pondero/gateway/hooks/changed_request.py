@@ -99,7 +99,7 @@ def read_changed_request(before: Request, result: Request, service: Service[Json
 def _read_messages(
     before: Sequence[Message], after: Any, service: Service[Json]
 ) -> tuple[Message, ...]:
-    if not isinstance(after, list | tuple):
+    if type(after) not in (list, tuple):
         raise WrongResult(name_result(after, "in place of messages"))
     known = {id(each) for each in before}
     read = tuple([each if id(each) in known else _read_message(each) for each in after])

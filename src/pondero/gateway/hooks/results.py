@@ -1,5 +1,6 @@
 """Reads what a hook returns: a mistake in it is a failure of the hook, not of the gateway."""
 
+from collections.abc import Mapping
 from typing import Any, get_args
 
 from msgspec import json, to_builtins
@@ -11,7 +12,20 @@ LONGEST_MESSAGE = 2_000
 """Characters of a rejection: every record of it has its message."""
 LARGEST_RESULT = 64 << 20
 """Bytes of one result, written as JSON: as many as a request has by default."""
+MOST_EVENTS = 1_000
+"""Events in place of one."""
 _EVENTS = get_args(Event)
+_FIELDS: Mapping[str, Any] = {
+    "message": Message,
+    "finish": Finish,
+    "usage": Usage,
+    "raw_finish": str | None,
+    "model": str | None,
+    "grounding": Any,
+    "safety": Any,
+    "extras": Any,
+}
+"""What an answer of a hook may say; the rest of a reply is the gateway's word."""
 # ValidationError, DecodeError and UnicodeError are ValueErrors.
 _UNREADABLE = (TypeError, ValueError, OverflowError, RecursionError)
 
@@ -26,8 +40,10 @@ def read_given_events(result: Any, event: Event) -> list[Event] | Reject | None:
         return None
     if isinstance(result, Reject):
         return read_rejection(result)
-    if not isinstance(result, list | tuple):  # a generator would run here, without a time limit
+    if type(result) not in (list, tuple):  # anything else would run here, without a time limit
         raise WrongResult(name_result(result))
+    if len(result) > MOST_EVENTS:
+        raise WrongResult(f"returned {len(result):,} events in place of one")
     size = 0
     for each in result:
         if not isinstance(each, _EVENTS):
@@ -46,10 +62,9 @@ def read_given_reply(result: Any) -> Reply | Reject | None:
         return read_rejection(result)
     if not isinstance(result, Reply):
         raise WrongResult(name_result(result))
-    check_given(result.message, Message)
-    check_given(result.finish, Finish)
-    check_given(result.usage, Usage)
-    return result
+    fields = {name: convert_value(getattr(result, name), kind) for name, kind in _FIELDS.items()}
+    measure_result(fields)
+    return Reply(**fields)
 
 
 def read_rejection(result: Reject) -> Reject:

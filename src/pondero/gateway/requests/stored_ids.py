@@ -6,7 +6,7 @@ of the others.
 
 from collections.abc import Awaitable, Iterable, Mapping
 from hashlib import blake2b
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from msgspec.structs import replace
 
@@ -72,6 +72,8 @@ async def check_stored_ids(
     if key is not None and not key.account_state:
         others = [each for each in found if each.id not in routed.stored.known]
         _check_owners(routed, rules, others, records)
+    else:
+        _check_withdrawn(rules, found, records)
     _check_prompts(routed, found)
     if rules is None:
         return routed
@@ -90,9 +92,22 @@ def _check_owners(
         owner = (stored.partition(_END)[0] or None) if stored is not None else None
         is_open = owner is None and (each.has_content or each.is_shared)
         if each.of_account or (owner != client and not is_open):
-            if rules is None or each.is_address:
-                raise NotFound(describe_foreign_id(each.id), status=404)
-            raise Rejected(rules.reject(each))
+            _reject(rules, each)
+
+
+def _check_withdrawn(
+    rules: StoredIds | None, found: Iterable[StoredId], records: Mapping[str, bytes]
+) -> None:
+    """Reject ids of answers that hooks rejected: no client has them, whatever it may name."""
+    for each in found:
+        if records.get(each.id) == _NO_CLIENT:
+            _reject(rules, each)
+
+
+def _reject(rules: StoredIds | None, each: StoredId) -> NoReturn:
+    if rules is None or each.is_address:
+        raise NotFound(describe_foreign_id(each.id), status=404)
+    raise Rejected(rules.reject(each))
 
 
 def describe_foreign_id(id: str) -> str:
@@ -218,10 +233,15 @@ def make_recorder(
     if (
         home is None
         and routed.call.requester.key is None
+        and not _may_withdraw(routed)
         and not (rules.levels_at and (gateway.routing.binds or level.endswith(_END + _GATEWAY)))
     ):
         return None
     return GivenIdRecorder(routed, rules, level, home=home)
+
+
+def _may_withdraw(routed: RoutedRequest) -> bool:
+    return routed.hooked is not None and routed.hooked.reads_answers
 
 
 class GivenIdRecorder:
@@ -235,6 +255,9 @@ class GivenIdRecorder:
     ) -> None:
         client = routed.call.requester.id
         self._rules = rules
+        self._marks = rules.marks
+        if _may_withdraw(routed):
+            self._marks += rules.item_marks
         self._record = client.encode() + level
         self._home: bytes | None = None
         if home is not None:
@@ -261,7 +284,7 @@ class GivenIdRecorder:
     def feed(self, data: bytes) -> None:
         """Take some whole lines of a stream."""
         self._is_answered = True
-        marks = self._rules.marks
+        marks = self._marks
         if self._find_answer is None and not any(mark in data for mark in marks):
             return
         for line in data.split(b"\n"):

@@ -129,6 +129,7 @@ SERVICE = Service(
         reject=stored_ids.reject,
         find_given=stored_ids.find_given,
         marks=stored_ids.MARKS,
+        item_marks=(b'"item"',),
         is_named_in=stored_ids.is_named_in,
         levels_at=stored_ids.LEVELS_AT,
         forward=stored_ids.forward,

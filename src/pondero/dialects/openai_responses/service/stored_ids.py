@@ -234,6 +234,7 @@ class _Answer(Struct):
 
 class _StreamEvent(Struct):
     response: _Answer | None = None
+    item: _Item | None = None
 
 
 _EVENT = get_decoder(_StreamEvent)
@@ -243,14 +244,13 @@ _WHOLE = get_decoder(_Answer)
 def find_given(data: bytes, *, stream: bool) -> list[str]:
     """Return the ids in an answer, or in one event of a stream; not those that it repeats."""
     try:
-        answer = _EVENT.decode(data).response if stream else _WHOLE.decode(data)
+        event = _EVENT.decode(data) if stream else _StreamEvent(_WHOLE.decode(data))
         found = list(_iter_made(msgspec.json.decode(data))) if _NAMES_FILE in data else []
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return []
-    if answer is None:
-        return found
+    answer = event.response or _Answer()
     ids = [answer.id]
-    for item in answer.output:
+    for item in (*answer.output, *((event.item,) if event.item is not None else ())):
         ids += (item.id, item.container_id)
         if item.environment is not None:
             ids.append(item.environment.container_id)
