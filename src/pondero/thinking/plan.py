@@ -26,6 +26,7 @@ class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What was requested, what is sent (``fields``), and every reason for a difference.
 
     ``cache_breakpoints``: up to how many places of the prompt the service is asked to cache it.
+    ``typical``: the tokens that the model usually thinks, if max_tokens is less than that.
 
     >>> plan = pondero.plan("claude-sonnet-4-5", "high", temperature=0.2)
     >>> plan.fields
@@ -48,6 +49,7 @@ class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
     adjustments: tuple[Adjustment, ...]
     facts: PlanSources
     cache_breakpoints: int = 0
+    typical: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as plain JSON values; the keys are a stable contract."""
