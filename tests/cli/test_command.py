@@ -68,6 +68,7 @@ def test_a_command_that_is_none_is_told_the_nearest(call, typed, meant):
         (["ask", "--thinkng"], "'--thinking' or '--no-thinking'"),
         (["launhc"], "'launch' or 'plan'"),
         (["ask", "--jsn"], "'--json'"),
+        (["ask", "--ofline"], "'--offline' or '--json-lines'"),  # --file is not in the help
     ],
 )
 def test_the_nearest_of_several_guesses_stands_first(call, typed, guesses):

@@ -147,9 +147,17 @@ def _explain(error: click.ClickException) -> str:
         return f"{said}; {advice}"
     if not isinstance(error, click.NoSuchOption | click.NoSuchCommand) or not possibilities:
         return error.format_message()
-    *others, last = map(repr, possibilities)
+    *others, last = map(repr, _leave_out_hidden(error, possibilities))
     guesses = f"{', '.join(others)} or {last}" if others else last
     return f"{said} (did you mean {guesses}?{' Or ' + advice if advice else ''})"
+
+
+def _leave_out_hidden(error: click.ClickException, names: "Sequence[str]") -> list[str]:
+    """Return the names without options that the help does not list; the nearest one stays."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    params = [] if context is None else context.command.params
+    hidden = {name for each in params if getattr(each, "hidden", False) for name in each.opts}
+    return [name for place, name in enumerate(names) if not place or name not in hidden]
 
 
 _LEVEL = ("thinking", "level")
