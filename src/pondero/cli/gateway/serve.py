@@ -94,8 +94,7 @@ def serve(
         if shown != where:
             _print_text("Other machines use the name of this one in place of the local address.")
 
-    if run(config, transport=offline_transport(offline=offline), ready=greet):
-        echo("stopped; open answers were finished", err=True)
+    run(config, transport=offline_transport(offline=offline), ready=greet)
     return 0
 
 
