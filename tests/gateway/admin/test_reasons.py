@@ -108,7 +108,10 @@ def test_both_apis_of_openai_give_a_wrong_key_the_same_code(key):
     for path, method in paths.items():
         http = HttpRequest(method, f"http://g{path}", headers, b"")
         answer = asyncio.run(came(App(make_gateway()), http))
-        assert (answer.status, json.loads(answer.body)["error"]["code"]) == (401, "invalid_api_key"), path
+        assert (answer.status, json.loads(answer.body)["error"]["code"]) == (
+            401,
+            "invalid_api_key",
+        ), path
 
 
 def test_a_reason_is_a_whole_sentence():
