@@ -78,7 +78,7 @@ def _facts_of(plan: Plan) -> list[tuple[str, str]]:
         ("asked", describe_intent(plan.asked)),
         ("sent", describe_result(plan)),
         *_label("why", [f"{note.why} ({note.code})" for note in plan.adjustments]),
-        ("facts", _describe_sources(plan)),
+        ("facts", describe_sources(plan)),
         *_label("cache", [_describe_breakpoints(plan)] if plan.cache_breakpoints else []),
         *_label("header", [f"{name}: {value}" for name, value in plan.headers.items()]),
     ]
@@ -114,12 +114,25 @@ def describe_result(plan: Plan) -> str:
     return words
 
 
-def _describe_sources(plan: Plan) -> str:
+_KNOWN_FROM: dict[Evidence, str] = {
+    "recorded": "recorded exchanges with this service",
+    "vendor page": "the vendor's documentation",
+    "SDK type": "a published SDK",
+    "list": "a public list of models",
+    "inferred": "models like it",
+}
+
+
+def describe_sources(plan: Plan) -> str:
+    """Return in words how it is known what the model can do, and since when."""
     facts = plan.facts
+    known_from = _KNOWN_FROM[facts.evidence]
+    if facts.inferred and not facts.like and not facts.checked:
+        return "nothing is known of this model"
     if facts.inferred:
-        like = facts.like or plan.family
-        return f"inferred from {like}: {facts.source}; checked {facts.checked or 'never'}"
-    return f"{facts.source}; {facts.evidence}, checked {facts.checked or 'never'}"
+        known_from = f"a related model, {facts.like or plan.family}"
+    checked = f"; checked {facts.checked}" if facts.checked else "; never checked"
+    return f"known from {known_from}{checked}"
 
 
 def _describe_breakpoints(plan: Plan) -> str:

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from ...canon import escape_controls
 from ...catalog import Lookup, ModelEntry
-from ...thinking import DEPTH, LEVELS, Plan, describe_intent, parse_intent
+from ...thinking import DEPTH, LEVELS, Plan, describe_intent, describe_sources, parse_intent
 from .echo import USUAL_WIDTH, echo, fit_text, narrow
 
 _Row = tuple[str | Text, ...]
@@ -77,8 +77,9 @@ def print_ladder(entry: ModelEntry, plans: list[Plan], *, asked: object = None) 
     for reason, levels in _reasons(plans).items():
         at = "" if len(levels) == len(plans) else f"{', '.join(levels)}: "
         console.print(Padding(Text.assemble((f"* {at}", "yellow"), reason), (0, 1)))
-    facts = f"facts: {entry.capability.source}; checked {entry.capability.checked or 'never'}"
-    console.print(Padding(Text(facts, style="dim"), (0, 1)))
+    if plans:
+        facts = f"facts: {describe_sources(plans[0])}"
+        console.print(Padding(Text(facts, style="dim"), (0, 1)))
 
 
 def print_ladders(ladders: Sequence[list[Plan]]) -> None:
