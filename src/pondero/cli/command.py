@@ -145,11 +145,24 @@ def _explain(error: click.ClickException) -> str:
     possibilities = getattr(error, "possibilities", None) or ()
     if advice is not None and "--levels" not in possibilities:
         return f"{said}; {advice}"
+    if isinstance(error, click.NoSuchCommand) and not possibilities:
+        return f"{said}{_list_siblings(error.ctx)}"
     if not isinstance(error, click.NoSuchOption | click.NoSuchCommand) or not possibilities:
         return error.format_message()
-    *others, last = map(repr, _leave_out_hidden(error, possibilities))
-    guesses = f"{', '.join(others)} or {last}" if others else last
+    guesses = _join_or([repr(name) for name in _leave_out_hidden(error, possibilities)])
     return f"{said} (did you mean {guesses}?{' Or ' + advice if advice else ''})"
+
+
+def _list_siblings(context: click.Context | None) -> str:
+    """Return the commands of a group inside pondero; pondero itself has too many for a line."""
+    if context is None or context.parent is None or not isinstance(context.command, click.Group):
+        return ""
+    return f"; use {_join_or(context.command.list_commands(context))}"
+
+
+def _join_or(words: "Sequence[str]") -> str:
+    *others, last = words
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def _leave_out_hidden(error: click.ClickException, names: "Sequence[str]") -> list[str]:
