@@ -5,7 +5,7 @@
 
 import logging
 
-from .access_log import format_time
+from .access_log import format_log_time
 
 
 class TimedFormatter(logging.Formatter):
@@ -13,7 +13,7 @@ class TimedFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line, and a traceback below it if there is one."""
-        return f"{format_time(record.created)} {super().format(record)}"
+        return f"{format_log_time(record.created)} {super().format(record)}"
 
 
 def write_log_times() -> None:
