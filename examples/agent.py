@@ -85,4 +85,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except pondero.PonderoError as error:  # such as no key, or no package mcp
+        sys.exit(f"agent.py: {error}")

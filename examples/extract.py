@@ -1,7 +1,7 @@
 """Extract typed values from texts, and ask again if a value does not fit.
 
-python examples/extract.py invoice.txt --model gpt-5.5/low
-python examples/extract.py invoice.txt --offline
+python examples/extract.py examples/invoice.txt --offline
+python examples/extract.py examples/invoice.txt --model gpt-5.5/low
 """
 
 import argparse

@@ -76,7 +76,10 @@ def test_a_reader_that_goes_away_is_no_error():
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.parametrize("arguments", [("plan", "gpt-5/low"), ("models",)])
+@pytest.mark.parametrize(
+    "arguments",
+    [("plan", "gpt-5/low"), ("models",), ("ask", "--offline", "--no-save", "gpt-5/low", "2 + 2?")],
+)
 def test_a_full_disk_behind_stdout_is_one_line(arguments):
     command = [sys.executable, "-c", "from pondero.cli import main; main()", *arguments]
     env = {
@@ -87,7 +90,8 @@ def test_a_full_disk_behind_stdout_is_one_line(arguments):
         done = subprocess.run(
             command, check=False, stdout=full, stderr=subprocess.PIPE, text=True, env=env
         )
-    assert (done.returncode, done.stderr) == (1, "pondero: No space left on device\n")
+    said = "pondero: cannot write to standard output: No space left on device\n"
+    assert (done.returncode, done.stderr) == (1, said)
 
 
 def test_a_narrow_terminal_is_survived():

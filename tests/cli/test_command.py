@@ -61,6 +61,13 @@ def test_a_command_that_is_none_is_told_the_nearest(call, typed, meant):
     assert f"(did you mean '{meant}'" in err
 
 
+def test_a_command_that_resembles_none_is_told_all_of_its_group(call):
+    code, _, err = call("config", "list")
+    assert code == 2
+    assert "no such command 'list'; use edit, get, path, set or unset; see" in err
+    assert "; see 'pondero --help'" in call("xyzzy")[2]
+
+
 @pytest.mark.parametrize(
     ("typed", "guesses"),
     [
@@ -68,6 +75,7 @@ def test_a_command_that_is_none_is_told_the_nearest(call, typed, meant):
         (["ask", "--thinkng"], "'--thinking' or '--no-thinking'"),
         (["launhc"], "'launch' or 'plan'"),
         (["ask", "--jsn"], "'--json'"),
+        (["ask", "--ofline"], "'--offline' or '--json-lines'"),  # --file is not in the help
     ],
 )
 def test_the_nearest_of_several_guesses_stands_first(call, typed, guesses):

@@ -45,6 +45,12 @@ def test_an_invoice_is_extracted_as_json(text, capsys):
     assert json.loads(capsys.readouterr().out)["currency"] in {"EUR", "USD", "CHF"}
 
 
+def test_the_invoice_that_the_program_names_is_there(capsys):
+    named = re.findall(r"extract.py (\S+)", (FOLDER / "extract.py").read_text())
+    assert named == ["examples/invoice.txt"] * 2
+    assert load("extract").main([str(FOLDER.parent / named[0]), "--offline"]) == 0
+
+
 def test_an_invoice_that_never_fits_is_asked_for_three_times():
     program = load("extract")
     emulator = Emulator(script=[ScriptedTurn(text="{}")] * 5)
@@ -59,6 +65,18 @@ def test_an_agent_runs_approved_tools_of_functions_and_servers(capsys):
     shown = capsys.readouterr()
     assert "[add_note" in shown.err
     assert "buy milk" in shown.out.splitlines()[-1]
+
+
+def test_an_agent_without_the_package_of_its_server_says_so_in_a_line():
+    program = "import runpy, sys; sys.modules['mcp'] = None; "
+    program += f"sys.argv = ['agent.py', '--offline', 'hi']; runpy.run_path({str(FOLDER / 'agent.py')!r}, run_name='__main__')"  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("agent.py: ")
+    assert "mcp" in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 def test_an_agent_asks_a_person_before_a_note_is_written(monkeypatch, capsys):

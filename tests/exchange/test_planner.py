@@ -169,7 +169,7 @@ def test_a_plan_reads_well():
         "asked   off",
         "sent    low",
         "why     this model does not support disabling thinking; this is its minimum (cannot_disable)",
-        "facts   Google thinking documentation: LOW and HIGH only; vendor page, checked 2026-11-15",
+        "facts   known from the vendor's documentation; checked 2026-11-15",
         "json    {",
         '          "generationConfig": {',
         '            "thinkingConfig": {',
@@ -178,6 +178,19 @@ def test_a_plan_reads_well():
         "          }",
         "        }",
     ]
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        ("gpt-5.5", "known from recorded exchanges with this service; checked "),
+        ("claude-opus-77", "known from a related model, claude-opus-5"),
+        ("groq:foo", "nothing is known of this model"),
+    ],
+)
+def test_a_plan_says_in_words_how_its_facts_are_known(model, words):
+    facts = next(line for line in str(pondero.plan(model)).splitlines() if line[:5] == "facts")
+    assert facts.startswith(f"facts   {words}")
 
 
 @pytest.mark.parametrize(

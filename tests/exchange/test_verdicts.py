@@ -48,6 +48,13 @@ def test_all_thinking_and_no_answer_is_exhausted_and_names_a_cap(finish):
     assert cap_to_retry(plan, Usage(thinking=8000, output=0)) > 8000
 
 
+def test_the_cap_to_retry_has_room_for_what_the_model_usually_thinks():
+    plan = pondero.plan("claude-opus-5", "max", max_tokens=20)
+    assert [note.code for note in plan.adjustments] == ["answer_room"]
+    again = pondero.plan("claude-opus-5", "max", max_tokens=cap_to_retry(plan, Usage(thinking=20)))
+    assert again.adjustments == ()
+
+
 @pytest.mark.parametrize("part", [SAID, ToolCall("1", "look", {})])
 def test_an_answer_cut_short_is_not_exhausted(part):
     assert judged("high", THOUGHT, part, finish="length", thinking=900) == "as_planned"

@@ -80,7 +80,7 @@ async def test_model_alone_lists_and_searches_at_every_size():
             await chat.say("/model")
             assert isinstance(chat.app.screen, SearchPicker)
             await chat.type("sonnet-4-6")
-            await chat.pilot.pause()
+            await chat.quiet()
             assert "claude-sonnet-4-6" in chat.text
             assert "off…max" in chat.text
             assert "Esc closes" in chat.text

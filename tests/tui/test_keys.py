@@ -2,6 +2,7 @@
 
 import asyncio
 from functools import partial
+from threading import Event
 
 import pytest
 from tests.tui.stage import stage
@@ -405,10 +406,28 @@ async def test_keys_that_come_during_a_search_are_one_search():
         typed = chat.app.screen.query_one(Input)
         for words in ("gpt", "gpt-5.", "gpt-5.1"):
             typed.value = words
-        await chat.drawn()
+        await chat.quiet()
         assert sought == ["gpt-5.1"]
         await chat.press("enter")
         assert chat.app.state.model == "openai:gpt-5.1"
+
+
+async def test_keys_are_drawn_while_a_search_is_under_way():
+    async with stage() as chat:
+        await chat.say("/model")
+        find, may_end, waited = chat.app.screen._find, Event(), []
+        chat.app.screen._find = lambda words: (waited.append(may_end.wait(10)), find(words))[1]
+        box = chat.app.screen.query_one(Input)
+        for letters in ("gpt", "-5", ".1"):
+            await chat.type(letters)
+            await chat.pilot.pause()
+            assert box.value in chat.text.splitlines()[box.region.y]
+        assert box.value == "gpt-5.1"
+        may_end.set()
+        await chat.quiet()
+        await chat.quiet()
+        assert waited == [True, True]  # the first letters, then all: nothing was drawn too late
+        assert chat.app.screen._found[0].value == "gpt-5.1"
 
 
 async def test_the_picker_shows_the_present_level_in_a_small_window():

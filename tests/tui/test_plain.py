@@ -69,6 +69,19 @@ def test_a_terminal_that_cannot_draw_gets_lines(environment, terminal):
         assert b"\x1b" not in chat.seen
 
 
+def test_a_notice_is_broken_between_words(environment):
+    with running(*PLAIN, environment=environment, columns=40) as chat:
+        chat.until("\n>")
+        chat.press("/quit\n")
+        assert chat.ended() == 0
+        lines = chat.seen.decode().split("\r\n")
+    begin = lines.index("  it can do sums and remember; for")
+    assert lines[begin + 1 : begin + 3] == [
+        "  Markdown, type: show me a table, a",
+        "  list and code",
+    ]
+
+
 @pytest.mark.parametrize(("name", "code"), [("SIGHUP", 129), ("SIGTERM", 143)])
 def test_what_is_cut_off_is_kept(environment, tmp_path, name, code):
     arguments = ("chat", "--plain", "--offline", "claude-opus-5/max")

@@ -349,7 +349,7 @@ class Lookup:
         served = self._list_served(self.catalog.providers[provider])
         return next((each for each in served if bare in self.bare_names(provider, each)), None)
 
-    @property
+    @cached_property
     def short_names(self) -> dict[str, ShortName]:
         """Return the short names that are no model's name in full."""
         found, _ = self._shorts
@@ -461,14 +461,16 @@ class Lookup:
 
     def entries(self, provider: str | None = None) -> list[ModelEntry]:
         """Return every served model of the catalog, of one provider or of all."""
-        if provider is not None:
-            self.provider(provider)
-        names = [provider] if provider else list(self.catalog.providers)
-        return [
-            self.entry(f"{name}:{model}")
-            for name in names
-            for model in self._list_served(self.catalog.providers[name])
-        ]
+        return list(self._entries) if provider is None else self._entries_of(provider)
+
+    @cached_property
+    def _entries(self) -> tuple[ModelEntry, ...]:
+        """The models of all providers: a search as you type reads them with each key."""
+        return tuple(each for name in self.catalog.providers for each in self._entries_of(name))
+
+    def _entries_of(self, provider: str) -> list[ModelEntry]:
+        served = self._list_served(self.provider(provider))
+        return [self.entry(f"{provider}:{model}") for model in served]
 
     def _list_served(self, provider: Provider) -> list[str]:
         return [

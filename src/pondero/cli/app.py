@@ -157,8 +157,9 @@ def run(arguments: list[str]) -> int:
         return code_of(error)
     except OSError as error:  # such as a full disk behind stdout
         said = str(error) if error.filename else error.strerror or str(error)
+        if _drop_output():
+            said = f"cannot write to standard output: {said}"
         say_error(f"pondero: {_without_secrets(said)}")
-        _drop_output()
         return 1
     except (KeyboardInterrupt, click.Abort):
         echo("interrupted", err=True)
@@ -185,12 +186,17 @@ def _without_secrets(text: str) -> str:
     return redact_secrets(text)
 
 
-def _drop_output() -> None:
-    """Drop what a full disk cannot take, which the interpreter would report again at exit."""
+def _drop_output() -> bool:
+    """Drop output that standard output does not take, and return whether there was any.
+
+    The interpreter would report it again at exit.
+    """
     try:
         sys.stdout.flush()
     except OSError:
         _close_quietly()
+        return True
+    return False
 
 
 def _close_quietly() -> None:

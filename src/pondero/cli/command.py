@@ -145,11 +145,32 @@ def _explain(error: click.ClickException) -> str:
     possibilities = getattr(error, "possibilities", None) or ()
     if advice is not None and "--levels" not in possibilities:
         return f"{said}; {advice}"
+    if isinstance(error, click.NoSuchCommand) and not possibilities:
+        return f"{said}{_list_siblings(error.ctx)}"
     if not isinstance(error, click.NoSuchOption | click.NoSuchCommand) or not possibilities:
         return error.format_message()
-    *others, last = map(repr, possibilities)
-    guesses = f"{', '.join(others)} or {last}" if others else last
+    guesses = _join_or([repr(name) for name in _leave_out_hidden(error, possibilities)])
     return f"{said} (did you mean {guesses}?{' Or ' + advice if advice else ''})"
+
+
+def _list_siblings(context: click.Context | None) -> str:
+    """Return the commands of a group inside pondero; pondero itself has too many for a line."""
+    if context is None or context.parent is None or not isinstance(context.command, click.Group):
+        return ""
+    return f"; use {_join_or(context.command.list_commands(context))}"
+
+
+def _join_or(words: "Sequence[str]") -> str:
+    *others, last = words
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def _leave_out_hidden(error: click.ClickException, names: "Sequence[str]") -> list[str]:
+    """Return the names without options that the help does not list; the nearest one stays."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    params = [] if context is None else context.command.params
+    hidden = {name for each in params if getattr(each, "hidden", False) for name in each.opts}
+    return [name for place, name in enumerate(names) if not place or name not in hidden]
 
 
 _LEVEL = ("thinking", "level")

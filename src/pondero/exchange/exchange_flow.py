@@ -91,9 +91,9 @@ def is_exhausted(message: Message, finish: Finish) -> bool:
 
 
 def cap_to_retry(plan: Plan, usage: Usage) -> int:
-    """Return a max_tokens with room for twice the spent tokens and an answer."""
+    """Return a max_tokens with room for an answer, usual thinking and twice the spent tokens."""
     spent = (usage.thinking or 0) + (usage.output or 0)
-    return max(2 * spent, plan.budget or 0) + _ROOM
+    return max(2 * spent, plan.budget or 0, plan.typical or 0) + _ROOM
 
 
 def _leaks(text: str) -> bool:

@@ -60,6 +60,7 @@ def plan(entry: ModelEntry, intent: Intent, *, asked: RequestParameters, policy:
         facts=PlanSources(
             facts.source, facts.checked, entry.inferred, entry.evidence, entry.like or None
         ),
+        typical=decision.typical,
     )
 
 

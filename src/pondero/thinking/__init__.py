@@ -51,6 +51,7 @@ from .plan import (
     describe_intent,
     describe_plan,
     describe_result,
+    describe_sources,
     describe_unknown,
 )
 from .policy import CHOICES, DEFAULT, TOKENS, Policy, PolicyDict
@@ -108,6 +109,7 @@ __all__ = [
     "describe_intent",
     "describe_plan",
     "describe_result",
+    "describe_sources",
     "describe_unknown",
     "explain_substitute",
     "is_level_text",

@@ -193,7 +193,10 @@ class ResolveContext(Struct, frozen=True):
 
 
 class Decision(Struct, frozen=True):
-    """What the model gets. ``effort`` is its own word, ``nominal`` the budget before fitting."""
+    """What the model gets. ``effort`` is its own word, ``nominal`` the budget before fitting.
+
+    ``typical``: the tokens that it usually thinks at this level, if max_tokens is less than that.
+    """
 
     mode: Mode
     level: str | None = None
@@ -202,6 +205,7 @@ class Decision(Struct, frozen=True):
     nominal: int | None = None
     show: bool | None = None
     will_think: bool | None = None
+    typical: int | None = None
     tools: bool = False
     parameters: dict[str, Any] = {}
     dropped: tuple[str, ...] = ()

@@ -51,8 +51,11 @@ def fit(
     return _lower_budget(target, fitted, most, intent, case), most
 
 
-def note_answer_room(target: TargetLevel, case: ResolveContext) -> None:
-    """Report a cap below what the model usually thinks, where no budget can be lowered for it."""
+def note_answer_room(target: TargetLevel, case: ResolveContext) -> int | None:
+    """Report a cap below what the model usually thinks, if no budget can be lowered for it.
+
+    Return the tokens of its usual thinking then, else None.
+    """
     word = target.effort or target.level
     if word is None or word == "on":  # no level is sent, so the default applies
         word = case.capability.default
@@ -60,11 +63,12 @@ def note_answer_room(target: TargetLevel, case: ResolveContext) -> None:
         word = "on"
     usual = typical_depth(word, case.capability)
     if target.budget is not None or case.cap is None or case.cap >= usual.tokens:
-        return
+        return None
     at = "" if word == "on" else f" at {word}"
     why = f"it usually thinks about {usual.tokens:,} tokens{at} ({usual.source})"
     why += f", so max_tokens {case.cap:,} may leave no answer"
     case.note("answer_room", "max_tokens", case.cap, case.cap, why)
+    return usual.tokens
 
 
 def limit_for_context(target: TargetLevel, case: ResolveContext) -> TargetLevel:

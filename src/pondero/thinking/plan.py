@@ -26,6 +26,7 @@ class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What was requested, what is sent (``fields``), and every reason for a difference.
 
     ``cache_breakpoints``: up to how many places of the prompt the service is asked to cache it.
+    ``typical``: the tokens that the model usually thinks, if max_tokens is less than that.
 
     >>> plan = pondero.plan("claude-sonnet-4-5", "high", temperature=0.2)
     >>> plan.fields
@@ -48,6 +49,7 @@ class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
     adjustments: tuple[Adjustment, ...]
     facts: PlanSources
     cache_breakpoints: int = 0
+    typical: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as plain JSON values; the keys are a stable contract."""
@@ -76,7 +78,7 @@ def _facts_of(plan: Plan) -> list[tuple[str, str]]:
         ("asked", describe_intent(plan.asked)),
         ("sent", describe_result(plan)),
         *_label("why", [f"{note.why} ({note.code})" for note in plan.adjustments]),
-        ("facts", _describe_sources(plan)),
+        ("facts", describe_sources(plan)),
         *_label("cache", [_describe_breakpoints(plan)] if plan.cache_breakpoints else []),
         *_label("header", [f"{name}: {value}" for name, value in plan.headers.items()]),
     ]
@@ -112,12 +114,25 @@ def describe_result(plan: Plan) -> str:
     return words
 
 
-def _describe_sources(plan: Plan) -> str:
+_KNOWN_FROM: dict[Evidence, str] = {
+    "recorded": "recorded exchanges with this service",
+    "vendor page": "the vendor's documentation",
+    "SDK type": "a published SDK",
+    "list": "a public list of models",
+    "inferred": "models like it",
+}
+
+
+def describe_sources(plan: Plan) -> str:
+    """Return in words how it is known what the model can do, and since when."""
     facts = plan.facts
+    known_from = _KNOWN_FROM[facts.evidence]
+    if facts.inferred and not facts.like and not facts.checked:
+        return "nothing is known of this model"
     if facts.inferred:
-        like = facts.like or plan.family
-        return f"inferred from {like}: {facts.source}; checked {facts.checked or 'never'}"
-    return f"{facts.source}; {facts.evidence}, checked {facts.checked or 'never'}"
+        known_from = f"a related model, {facts.like or plan.family}"
+    checked = f"; checked {facts.checked}" if facts.checked else "; never checked"
+    return f"known from {known_from}{checked}"
 
 
 def _describe_breakpoints(plan: Plan) -> str:

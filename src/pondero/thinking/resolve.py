@@ -34,8 +34,7 @@ def resolve(
     chosen = output_budget.lower_for_cap(chosen, case)
     fitted, cap = output_budget.fit(output_budget.limit_for_context(chosen, case), intent, case)
     will_think = _will_think(fitted, case)
-    if will_think:
-        output_budget.note_answer_room(fitted, case)
+    typical = output_budget.note_answer_room(fitted, case) if will_think else None
     show = _show(intent, fitted, case)
     # The thinking fields forbid parameters even if a forced tool keeps the model from thinking.
     kept, dropped = _parameters(case, thinking=_may_think(fitted, case))
@@ -49,6 +48,7 @@ def resolve(
         nominal=chosen.budget if fitted.budget is not None else None,
         show=show,
         will_think=will_think,
+        typical=typical,
         tools=asked.tools and "tools" not in left_out,
         parameters=kept,
         dropped=(*dropped, *left_out),

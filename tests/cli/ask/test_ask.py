@@ -212,6 +212,11 @@ def test_without_a_question_no_model_is_chosen_first(ask):
     assert "model: " in ask("--offline", SUM)[2]
 
 
+def test_without_question_model_and_key_the_question_is_missed_first(ask):
+    code, _, err = ask()
+    assert (code, "there is no question" in err, "model" in err) == (2, True, False)
+
+
 @pytest.mark.parametrize("command", [("ask", "--offline", SUM), ("plan",), ("chat", "--plain")])
 def test_a_misspelt_model_of_the_user_is_said_to_be_set(call, data_dir, monkeypatch, command):
     monkeypatch.setenv("PONDERO_MODEL", "claud-opus-5/low")

@@ -88,6 +88,18 @@ def test_thinking_is_broken_between_words(service, environment, columns):
     assert lines[-1] == "391"
 
 
+def test_the_result_of_a_tool_is_broken_between_words(environment, tmp_path):
+    tool = tmp_path / "weather.py"
+    said = "rain in the morning, nine degrees, and a cold wind from the north"
+    tool.write_text(f"def forecast(city: str) -> str:\n    'Forecast.'\n    return {said!r}\n")
+    given = ("gpt-5.1/low", "What is the forecast for Bern?", "--tool", f"{tool}:forecast")
+    seen = asked(
+        "--offline", *given, "--approve", "all", environment=environment, columns=40, lines=40
+    )
+    words = " ".join(seen.text.split())
+    assert f'⚙ forecast({{"city":"Bern"}}) → {said}' in words
+
+
 def test_the_figures_of_an_answer_are_broken_between_words(service, environment):
     seen = asked("claude-opus-5/low", SUM, "--usage", environment=environment, columns=44)
     whole = [row.rstrip() for row in seen.text.splitlines()]

@@ -237,7 +237,7 @@ def test_a_question_alone_is_asked_of_the_default_model_piped_in_or_not(ask, con
     assert ask(stdin=SUM)[:2] == (0, "17 * 23 = 391\n")
 
 
-@pytest.mark.parametrize("words", [(), (SUM,), ("Hello", "there")])
+@pytest.mark.parametrize("words", [(SUM,), ("Hello", "there")])
 def test_without_any_model_or_key_it_says_what_to_do(call, data_dir, config_dir, words):
     code, out, err = call("ask", *words)
     assert (code, out) == (2, "")

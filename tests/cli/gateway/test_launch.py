@@ -293,7 +293,7 @@ def test_an_error_that_comes_again_is_counted_and_not_printed_again(tmp_path, no
     arguments = ("-m", "claude-opus-5", "--config", str(config))
     ran = launch_online(tmp_path, RETRIES, *arguments, THEIR_KEY="planted")
     first, again, *rest = ran.stderr.splitlines()
-    assert first.startswith("pondero: Unreachable: ")
+    assert first.startswith("pondero: cannot reach ")
     assert again == (
         "pondero: the same error again; the client keeps retrying, and Ctrl+C stops it"
     )

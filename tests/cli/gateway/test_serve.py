@@ -6,9 +6,10 @@ import shlex
 import signal
 import subprocess
 import sys
+from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
-from time import sleep
+from time import sleep, time
 
 import httpx2
 import pytest
@@ -103,6 +104,7 @@ def test_the_launch_that_it_names_finds_the_same_models(call, tmp_path, served, 
         *("pondero", "launch", "claude", "-m", "opus/high"),
         *("--config", file, "--offline"),
     ]
+    monkeypatch.setenv("GEMINI_API_KEY", "a-key-of-mine")  # without one it names no launch
     _, out, _ = call("serve")
     line = next(line for line in out.splitlines() if line.startswith("  pondero launch"))
     assert "--" not in line
@@ -160,7 +162,10 @@ def test_without_a_file_those_that_have_a_key_are_served(call, served, monkeypat
 
 
 def test_without_any_key_it_says_so(call, served):
-    assert "no provider has a key here" in call("serve")[2]
+    _, out, err = call("serve")
+    assert "no provider has a key here" in err
+    assert "'pondero keys set anthropic' keeps a key" in " ".join(out.split())
+    assert "claude --model" not in out  # no client can be answered
 
 
 def test_the_file_is_found_and_the_command_line_wins(call, served, tmp_path):
@@ -344,6 +349,8 @@ def test_check_without_a_file_lists_the_providers(call, served, monkeypatch):
     column = rows["ollama"].index("as ollama")
     for name in ("google", "google-interactions"):
         assert rows[name].index("such as") == column
+    assert "gemini-3" in rows["google"]
+    assert "tts" not in rows["google"]  # models that talk and think come first
 
 
 @pytest.mark.parametrize("library", ["uvicorn", "aiohttp"])
@@ -392,6 +399,8 @@ def test_a_changed_file_is_read_on_sighup_and_a_wrong_one_changes_nothing(runnin
     process.send_signal(signal.SIGHUP)
     until(lambda: "sonnet" in names_at(url))
     told = next(line for line in process.stderr if not line.startswith("{"))  # no access log
+    at, _, told = told.partition(" ")
+    assert abs(datetime.fromisoformat(at).timestamp() - time()) < 60  # in UTC, as in the access log
     assert told == "configuration reloaded; changed: routes opus, routes sonnet\n"
 
     alerts = "\n[alerts]\nerror_share = 0.3\n"
@@ -402,7 +411,7 @@ def test_a_changed_file_is_read_on_sighup_and_a_wrong_one_changes_nothing(runnin
         process.send_signal(signal.SIGHUP)
         told = next(line for line in process.stderr if not line.startswith("{"))
         # The port is from the command line, so the file's is no change.
-        assert told == f"configuration reloaded; {said}server.log needs a restart\n"
+        assert told.endswith(f" configuration reloaded; {said}server.log needs a restart\n")
 
     written(tmp_path, ROUTES.replace('"opus"', '"opsu"').replace('"high"', '"hihg"'))
     process.send_signal(signal.SIGHUP)
@@ -620,6 +629,7 @@ def test_a_model_that_is_like_no_other_gets_no_guess(call, served, tmp_path):
 
     assert code == 0
     assert "'anthropic:foo' is not in the catalog; it is asked" in " ".join(err.split())
+    assert err.startswith(f"pondero: warning: {path}:")
 
 
 def test_an_unknown_model_is_not_told_of_a_server_of_ones_own(call, served, tmp_path):

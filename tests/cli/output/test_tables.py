@@ -51,6 +51,16 @@ def test_on_a_narrow_terminal_no_word_is_cut_in_two(arguments, environment):
         assert words(wide) - words(lines) <= {"asked", "model"}
 
 
+def test_on_a_narrow_terminal_the_ways_to_find_a_model_are_broken_between_words(environment):
+    lines = shown("models", environment=environment, columns=40)
+    begin = lines.index("  pondero models WORD...")
+    assert lines[begin + 1 : begin + 4] == [
+        "      those that fit every word, the",
+        "      best first",
+        "  pondero models --provider P",
+    ]
+
+
 def test_on_a_narrow_terminal_a_row_is_a_block(environment):
     lines = shown("levels", "claude-sonnet-4-5", environment=environment, columns=40)
     begin = lines.index("low")

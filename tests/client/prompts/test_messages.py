@@ -139,6 +139,20 @@ def test_what_is_wrong_is_told_by_its_path(given, said):
     assert said in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (None, "the prompt is None; pass text, parts or messages"),
+        (7, "prompt must be a text, a part or a message, and is int"),
+        (["hi", None], "prompt[1] must be a text, a part or a message, and is missing"),
+    ],
+)
+def test_a_prompt_that_is_none_is_called_by_its_name(given, said):
+    with pytest.raises(BadParameter) as raised:
+        parse_prompt(given)
+    assert str(raised.value) == said
+
+
 def test_an_error_does_not_repeat_what_was_said():
     long = "the planted words " * 20
     with pytest.raises(BadParameter) as raised:

@@ -101,6 +101,19 @@ def test_a_rejection_has_a_reason(case):
     assert len(row.reason or "") > 5
 
 
+@pytest.mark.parametrize("key", ["wrong", "blocked", "old"])
+def test_both_apis_of_openai_give_a_wrong_key_the_same_code(key):
+    paths = {"/v1/models": "GET", "/v1/chat/completions": "POST", "/v1/responses": "POST"}
+    headers = {"host": "127.0.0.1:8787", "authorization": f"Bearer {key}"}
+    for path, method in paths.items():
+        http = HttpRequest(method, f"http://g{path}", headers, b"")
+        answer = asyncio.run(came(App(make_gateway()), http))
+        assert (answer.status, json.loads(answer.body)["error"]["code"]) == (
+            401,
+            "invalid_api_key",
+        ), path
+
+
 def test_a_reason_is_a_whole_sentence():
     gateway = make_gateway()
     tools = [{"type": "web_search_20250305", "name": "web_search"}]

@@ -80,8 +80,10 @@ def _prepare(
     if given.variables and given.template is None:
         raise click.UsageError("-p fills in a template; name one with --template")
     kept = None if given.template is None else load_template(given.template)
+    # Without words and a model, a missing question is reported before a missing model.
+    piped = None if words or given.models else question_of((), given, kept)
     starts, prompt = _starts(words, given, kept)
-    question = question_of(prompt, given, kept)
+    question = piped or question_of(prompt, given, kept)
     if (chosen := starts[0].chosen) is not None:
         say_chosen(chosen, Start(chosen.model, None if given.levels else starts[0].thinking))
     if question.system is not None:

@@ -23,7 +23,7 @@ from ...client import load_catalog
 from ...store import SecretRedactor, is_new_notice, media_caption
 from ...thinking import DEPTH, describe_intent, describe_result
 from ..command import error_to_json, print_json
-from ..output.echo import Typing, echo, has_styles, say, style_text
+from ..output.echo import Typing, echo, has_styles, say
 from ..start import USUAL_LEVEL
 from .options import AskOptions
 from .redaction import RedactingWriter
@@ -137,10 +137,7 @@ class TerminalWriter:
             said = " ".join(tool_result_text(result).split())
             mark = "✗" if result.error else "→"
             line = f"⚙ {call.name}({dump_json(call.arguments)}) {mark} {said}"
-            echo(
-                style_text(line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…", dim=True),
-                err=True,
-            )
+            say(line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…", dim=True)
 
     def pause(self) -> None:
         """Print what waits, and let go of the screen."""

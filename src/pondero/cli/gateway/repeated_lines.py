@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from ..command import warn
 
-_ID = re.compile(r"^request \S+: ")
+_ID = re.compile(r"^request \S+: (?:[A-Z]\w+: )?")  # and the kind of error, for administrators
 _AGAIN = "the same error again; the client keeps retrying, and Ctrl+C stops it"
 
 

@@ -3,6 +3,7 @@
 import os
 import shlex
 import signal
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -81,7 +82,7 @@ def serve(
     _warn_of_eviction(config)
     _warn_of_forgotten(config)
     for text in find_uncatalogued(config, routing, load_catalog()):
-        warn(text)
+        warn(f"warning: {text}")
     if check:
         return _print_check(config, routing, offline=offline)
     if not offline:
@@ -94,8 +95,7 @@ def serve(
         if shown != where:
             _print_text("Other machines use the name of this one in place of the local address.")
 
-    if run(config, transport=offline_transport(offline=offline), ready=greet):
-        echo("stopped; open answers were finished", err=True)
+    run(config, transport=offline_transport(offline=offline), ready=greet)
     return 0
 
 
@@ -126,6 +126,18 @@ def _format_greeting(
 ) -> str:
     key = "any" if not config.keys else "YOUR_KEY"
     names = routing.names()
+    if not names and not config.routes:
+        return "\n".join(
+            (
+                f"Serving at {where} (Ctrl-C ends it).",
+                _describe_process(config),
+                "",
+                "No provider has a key here, so only servers of your own are served, under names",
+                "such as ollama:NAME. 'pondero keys set anthropic' keeps a key; start again then.",
+                "'pondero serve --offline' serves every model without one.",
+                _describe_console(where, config),
+            )
+        )
     name = _example(config, routing)
     count = f"{len(names):,} {'name' if len(names) == 1 else 'names'}"
     return "\n".join(
@@ -170,12 +182,30 @@ def _describe_process(config: "GatewayConfig") -> str:
 
 
 def _example(config: "GatewayConfig", routing: "Routing") -> str:
+    """Return a name for the commands of clients: of the first route, or a usual model."""
     names = routing.names()
     if not names:
         return "NAME"
-    home = names[0].entry.provider
-    alike = [each.name for each in names if each.entry.provider == home]
-    return alike[0 if config.routes else -1]
+    return names[0].name if config.routes else _sort_usual(routing)[0]
+
+
+def _sort_usual(routing: "Routing", provider: "Provider | None" = None) -> "list[str]":
+    """Return the names of a provider, or of all; those that 'pondero models' lists come first."""
+    order = _order_models()
+    own = [each for each in routing.names() if provider in (None, each.entry.provider)]
+    own.sort(key=lambda each: order.get(each.entry.id, len(order)))
+    return [each.name for each in own]
+
+
+@cache
+def _order_models() -> "dict[str, int]":
+    from ...catalog import search_models
+    from ...store import load_catalog
+
+    shorts = load_catalog().short_names.items()
+    usual = [short.id for name, short in shorts if "-" not in name]
+    thinking = [each.id for each in search_models(load_catalog(), ["thinks"])]
+    return {id: place for place, id in enumerate(dict.fromkeys((*usual, *thinking)))}
 
 
 def _warn_of_missing(config: "GatewayConfig", routing: "Routing") -> None:
@@ -197,7 +227,10 @@ def _warn_of_eviction(config: "GatewayConfig") -> None:
 
     with suppress(MissingKey):  # the start says it
         if policy := run(find_eviction_policy(config.server)):
-            warn(f"Redis has maxmemory-policy {policy} and may remove counts; set it to noeviction")
+            warn(
+                f"warning: Redis has maxmemory-policy {policy} and may remove counts; "
+                "set it to noeviction"
+            )
 
 
 def _warn_of_forgotten(config: "GatewayConfig") -> None:
@@ -207,8 +240,8 @@ def _warn_of_forgotten(config: "GatewayConfig") -> None:
     if holders := find_forgotten(config):
         more = f" and {len(holders) - _SHOWN} more" if len(holders) > _SHOWN else ""
         warn(
-            f"the budgets of {', '.join(holders[:_SHOWN])}{more} begin again with each start: "
-            'nothing keeps what is used; set ledger = "sqlite", or share a state'
+            f"warning: the budgets of {', '.join(holders[:_SHOWN])}{more} begin again "
+            'with each start: nothing keeps what is used; set ledger = "sqlite", or share a state'
         )
 
 
@@ -389,9 +422,9 @@ def _list_budget_effects(
 def _print_providers(routing: "Routing") -> None:
     width = max((len(each.name) for each in routing.providers()), default=0)
     for provider in routing.providers():
-        names = [each.name for each in routing.names() if each.entry.provider == provider]
+        names = _sort_usual(routing, provider)
         if names:
-            such = ", ".join(names[-_SHOWN:])
+            such = ", ".join(names[:_SHOWN])
             _print_row(f"{provider.name:<{width}}{len(names):>5}", f"such as {such}")
         elif provider.auth == "none":
             said = f"as {provider.name}:NAME, if that server is running"

@@ -14,8 +14,8 @@ from rich.text import Text
 
 from ...canon import escape_controls
 from ...catalog import Lookup, ModelEntry
-from ...thinking import DEPTH, LEVELS, Plan, describe_intent, parse_intent
-from .echo import USUAL_WIDTH, echo, narrow
+from ...thinking import DEPTH, LEVELS, Plan, describe_intent, describe_sources, parse_intent
+from .echo import USUAL_WIDTH, echo, fit_text, narrow
 
 _Row = tuple[str | Text, ...]
 
@@ -77,8 +77,9 @@ def print_ladder(entry: ModelEntry, plans: list[Plan], *, asked: object = None) 
     for reason, levels in _reasons(plans).items():
         at = "" if len(levels) == len(plans) else f"{', '.join(levels)}: "
         console.print(Padding(Text.assemble((f"* {at}", "yellow"), reason), (0, 1)))
-    facts = f"facts: {entry.capability.source}; checked {entry.capability.checked or 'never'}"
-    console.print(Padding(Text(facts, style="dim"), (0, 1)))
+    if plans:
+        facts = f"facts: {describe_sources(plans[0])}"
+        console.print(Padding(Text(facts, style="dim"), (0, 1)))
 
 
 def print_ladders(ladders: Sequence[list[Plan]]) -> None:
@@ -167,16 +168,21 @@ def print_short_names(lookup: Lookup) -> None:
     screen.print(drawn)
     known, providers = len(lookup.entries()), len(lookup.catalog.providers)
     echo(f"{known:,} models of {providers} providers are known:")
-    for line in _WAYS:
-        echo(f"  {line}")
+    width = max(map(len, _WAYS))
+    for command, meaning in _WAYS.items():
+        if narrow() is None:
+            echo(f"  {command:<{width}}    {meaning}")
+        else:
+            echo(fit_text(command, indent=2))
+            echo(fit_text(meaning, indent=6))
 
 
-_WAYS = (
-    "pondero models WORD...         those that fit every word, the best first",
-    "pondero models --provider P    those of one provider",
-    "pondero models --all           all of them",
-    "pondero levels MODEL           what each level becomes there",
-)
+_WAYS = {
+    "pondero models WORD...": "those that fit every word, the best first",
+    "pondero models --provider P": "those of one provider",
+    "pondero models --all": "all of them",
+    "pondero levels MODEL": "what each level becomes there",
+}
 
 
 def table(*columns: str) -> Table:

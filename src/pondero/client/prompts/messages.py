@@ -52,6 +52,8 @@ def parse_prompt(prompt: Prompt, attachments: Sequence[Attachment] = ()) -> tupl
         return (Message("user", (Text(prompt),)),)
     if isinstance(prompt, Message):
         return (prompt,)
+    if prompt is None:
+        raise BadParameter("the prompt is None; pass text, parts or messages")
     listed = [prompt] if isinstance(prompt, str) or not isinstance(prompt, Sequence) else prompt
     ours = [each for each in listed if isinstance(each, Message)]
     if ours and len(ours) == len(listed):
@@ -59,7 +61,8 @@ def parse_prompt(prompt: Prompt, attachments: Sequence[Attachment] = ()) -> tupl
     given = [_dump_message(each) for each in listed]
     if given and all(_is_message(each) for each in given):
         return _read_messages(given)
-    parts = tuple(_part(each, f"prompt[{place}]") for place, each in enumerate(given))
+    at = "prompt[{}]" if listed is prompt else "prompt"
+    parts = tuple(_part(each, at.format(place)) for place, each in enumerate(given))
     if all(isinstance(part, Text) and not part.text.strip() for part in parts):
         raise BadParameter("the prompt is empty; pass text, parts or messages")
     return (Message("user", parts),)

@@ -120,7 +120,7 @@ def format_line(receipt: Receipt) -> str:
     ]
     cost = "" if receipt.cost is None else f',"cost":"{receipt.cost}"'
     return (
-        f'{{"time":"{_format_time(receipt.at)}","id":"{receipt.id}"{begins}'
+        f'{{"time":"{format_log_time(receipt.at)}","id":"{receipt.id}"{begins}'
         f"{first}{seconds}{cost}{goes_on}"
         f"{first_try}{last_try}{first_answer}{ends}{_format_counts(receipt.usage)}}}"
     )
@@ -171,7 +171,8 @@ def _shorten(value: Any, longest: int) -> Any:
     return value
 
 
-def _format_time(at: float) -> str:
+def format_log_time(at: float) -> str:
+    """Return a time in UTC with milliseconds, as every line of the log has it."""
     second, microseconds = divmod(round(at * 1_000_000), 1_000_000)
     return f"{_format_second(second)}.{microseconds // 1000:03}+00:00"
 

@@ -30,6 +30,7 @@ from ..config.secrets import forget
 from ..hooks.loader import describe_changed_code
 from ..observability.audit_log import AuditLog
 from ..observability.ledger_database import LedgerDatabase
+from ..observability.log_time import write_log_times
 from ..observability.observers import Observers, open_observers
 from ..observability.receipt import Observer
 from ..observability.receipt_batch import WAIT
@@ -67,6 +68,7 @@ def run(
     the ledger's journal has them.
     """
     _check_extra()
+    write_log_times()
     check_start(config, Routing(config, load_catalog()), offline=_is_offline(transport))
     bound = bind(config.server.host, config.server.port)
     block_signals()
@@ -76,12 +78,17 @@ def run(
         from ..observability.metrics import share_between_processes  # noqa: PLC0415 - an extra
 
         with share_between_processes():
-            return _run_workers(config, bound, transport, observers)
-    shutdown = _Shutdown(config.server.drain_seconds + FORCED)
-    _serve_process(config, bound, transport, observers, shutdown)
-    if shutdown.is_forced:
-        raise KeyboardInterrupt
-    return shutdown.seconds < config.server.drain_seconds
+            seconds = _run_workers(config, bound, transport, observers)
+    else:
+        shutdown = _Shutdown(config.server.drain_seconds + FORCED)
+        _serve_process(config, bound, transport, observers, shutdown)
+        if shutdown.is_forced:
+            raise KeyboardInterrupt
+        seconds = shutdown.seconds
+    are_finished = seconds < config.server.drain_seconds
+    if are_finished:
+        LOG.warning("stopped; open answers were finished")
+    return are_finished
 
 
 @contextmanager
@@ -251,8 +258,8 @@ def _run_workers(
     bound: socket.socket,
     transport: AsyncTransport | None,
     observers: Sequence[Observer],
-) -> bool:
-    """Serve in several processes on one socket, and replace those that die."""
+) -> float:
+    """Serve in several processes on one socket; return the seconds since the signal to end."""
     from ..observability.metrics import forget as forget_process  # noqa: PLC0415 - an extra
 
     patience = config.server.drain_seconds + FORCED
@@ -276,7 +283,7 @@ def _run_workers(
         config.server.workers, work, forget_process, reload, patience=patience + _KILLED
     )
     workers.run()
-    return workers.seconds < config.server.drain_seconds
+    return workers.seconds
 
 
 def _make_transport() -> AsyncTransport:

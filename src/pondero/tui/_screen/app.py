@@ -245,7 +245,7 @@ class ChatApp(App[None]):
 
     def _make_picker(self, choosing: PickerState) -> Picker | SearchPicker:
         if choosing.what == "model":
-            return SearchPicker(choosing.title, self.tab.session.find_models)
+            return SearchPicker(choosing.title, self.tab.session.find_models, is_slow=True)
         if choosing.what in ("hit", "thread"):  # what was found, or when it was used, must be seen
             find = partial(filter_choices, choosing.choices)
             return SearchPicker(choosing.title, find, two_lines=True)

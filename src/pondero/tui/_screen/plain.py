@@ -4,8 +4,10 @@ The reducer and its effects are those of the drawn chat; here they are printed.
 """
 
 import asyncio
+import shutil
 import signal
 import sys
+import textwrap
 from collections.abc import Callable, Collection, Coroutine, Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
 from math import ceil
@@ -87,6 +89,7 @@ class PlainChat:
         tap: AsyncTap | None,
         clock: Callable[[], float],
         write: Callable[[str], None],
+        width: Callable[[], int | None] = lambda: None,
         take_begun_line: Callable[[], str] = str,
     ) -> None:
         self._take_begun_line = take_begun_line
@@ -95,6 +98,7 @@ class PlainChat:
         self._dial = dial
         self._clock = clock
         self._write = write
+        self._width = width
         self._executor = Executor(self, self._tabs, tap, clock)
         self._printed: dict[int, str] = {}
         self._options: tuple[Choice, ...] = ()
@@ -380,6 +384,8 @@ class PlainChat:
     def _print_state(self, state: ChatState) -> None:
         for cell in (*state.page, *state.live):
             text = "".join(_texts(cell))
+            if isinstance(cell, NoticeCell) and (width := self._width()):
+                text = _wrap_words(text, width)
             before = self._printed.get(cell.key, "")
             if (isinstance(cell, UserCell) and state.busy) or _is_told(cell, before):
                 pass  # the user has just typed it, or its count has changed
@@ -392,6 +398,21 @@ class PlainChat:
     def _say(self, text: str) -> None:
         if text:
             self._write(f"{escape_controls(text.rstrip())}\n")
+
+
+def _wrap_words(text: str, width: int) -> str:
+    """Return a text whose lines end between words; a line keeps its indent."""
+    lines: list[str] = []
+    for line in text.splitlines():
+        indent = " " * (len(line) - len(line.lstrip()))
+        lines += textwrap.wrap(
+            line,
+            width,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        ) or [line]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _is_told(cell: Cell, before: str) -> bool:
@@ -449,6 +470,7 @@ def run_plain_chat(
             tap=tap,
             clock=clock,
             write=_write_out,
+            width=_find_width,
             take_begun_line=reader.take_begun_line,
         )
         ending = EndingSignals()
@@ -464,6 +486,11 @@ def run_plain_chat(
                 await session.aclose()
 
     return asyncio.run(talk())
+
+
+def _find_width() -> int | None:
+    """Return the columns of the terminal; None for a pipe, which gets lines as they are."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def _write_out(text: str) -> None:

@@ -221,7 +221,7 @@ def test_an_answer_without_counts_has_none():
     ("status", "kind", "code"),
     [
         (400, "invalid_request_error", None),
-        (401, "invalid_request_error", None),
+        (401, "invalid_request_error", "invalid_api_key"),
         (429, "rate_limit_error", "rate_limit_exceeded"),
         (500, "server_error", "server_error"),
         (503, "service_unavailable_error", "server_is_overloaded"),

@@ -21,6 +21,7 @@ _TYPES = {
     **dict.fromkeys((503, 529), "service_unavailable_error"),
 }
 _CODES = {
+    401: "invalid_api_key",  # OpenAI, a wrong key (public clients, 2026-11-18)
     429: "rate_limit_exceeded",
     500: "server_error",
     **dict.fromkeys((503, 529), "server_is_overloaded"),
