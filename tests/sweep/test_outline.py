@@ -1,5 +1,7 @@
 """The outline of a sweep: which arms there are, why levels are one, and what the questions can."""
 
+import json
+
 import pytest
 
 from pondero.client.dial import load_policy
@@ -69,6 +71,36 @@ def test_numbers_and_levels_are_in_one_order_and_the_highest_is_the_reference(mo
     assert ["=".join(arm.levels) for arm in arms] == order
     assert [arm.rank for arm in arms] == sorted(arm.rank for arm in arms)
     assert reference_of(arms, None) == len(arms) - 1
+
+
+@pytest.mark.parametrize(
+    ("targets", "judge", "says"),
+    [
+        (["1", None, None], "exact", ":2: question 'q2' has no target to judge by"),
+        (["1", "2", "four"], "numeric", ":3: question 'q3' has no number in its target 'four'"),
+        (
+            ["1", "2", "4 or 5"],
+            "numeric",
+            ":3: question 'q3' .*'4 or 5': '4 or 5' is ambiguous: .*",
+        ),
+    ],
+)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_question_that_cannot_be_judged_is_named_with_its_line(
+    tmp_path, targets, judge, says, seed
+):
+    path = tmp_path / "data.jsonl"
+    rows = [{"id": f"q{n}", "input": "?", "target": each} for n, each in enumerate(targets, 1)]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    options = {"models": ["claude-opus-5"], "judge": judge, "seed": seed}
+    with pytest.raises(BadParameter, match=rf"data\.jsonl{says}$"):
+        make_outline(path, options)
+
+
+def test_one_question_is_too_few_in_the_singular():
+    (problem,) = outline(1).problems()
+    assert problem.why.startswith("1 question is too few to show anything within 5 points: ")
+    assert outline(1).describe_sample_size().startswith("1 question; ")
 
 
 def test_few_questions_are_told_what_once_would_do():

@@ -102,7 +102,8 @@ class Outline(Struct, frozen=True):
     def describe_sample_size(self) -> str:
         """Return a sentence: how likely these questions decide at this margin."""
         margin, units = self.spec.margin, self.units
-        said = f"{len(self.questions):,} questions"
+        count = len(self.questions)
+        said = f"{count:,} questions" if count != 1 else "1 question"
         if units != len(self.questions):
             said += f" in {units:,} clusters"
         share = self.spec.label_share
@@ -287,7 +288,8 @@ def make_outline(data: Data, options: Mapping[str, Json]) -> Outline:
         notes = (*notes, f"judge {proposal.judge}: {proposal.why}; --judge takes another")
     questions = shuffle(found.questions, spec.seed, cluster=spec.cluster)
     check_keyless(questions, spec)  # before a target or a question is shown
-    check_judge_options(spec, questions)
+    named = (each.id for each in found.questions)
+    check_judge_options(spec, found.questions, dict(zip(named, found.places, strict=False)))
     if spec.cluster and not any(spec.cluster in each.metadata for each in questions):
         message = (
             f"no question has the metadata {spec.cluster!r}; use a field that the questions have"
@@ -308,12 +310,17 @@ def make_outline(data: Data, options: Mapping[str, Json]) -> Outline:
     return Outline(spec, questions, arms, reference_of(arms, spec.reference), notes, source)
 
 
-def check_judge_options(spec: Spec, questions: Sequence[Question]) -> None:
-    """Raise BadParameter if the judge of a sweep does not fit its questions or its options."""
+def check_judge_options(
+    spec: Spec, questions: Sequence[Question], places: Mapping[str, str] | None = None
+) -> None:
+    """Raise BadParameter if the judge of a sweep does not fit its questions or its options.
+
+    ``places``: file and line by the question's id.
+    """
     make_judge(spec.judge)
     if spec.offline and find_judge_model(spec.judge):
         raise BadParameter("the emulator cannot judge; use another judge, or leave out --offline")
-    check_questions(spec.judge, questions)
+    check_questions(spec.judge, questions, places)
     if spec.once and find_judge_kind(spec.judge).graded:
         message = f"--once is for answers that are right or wrong; {spec.judge!r} gives scores"
         raise BadParameter(message)

@@ -58,8 +58,11 @@ def extend_run(run: Run, data: Data, *, budget: float | None = None) -> int:
     with run.hold_facts():
         _set_budget(run, budget)
         facts, before = run.facts, run.questions()
-        new = _find_new(facts, before, _renumber(found, before))
-        check_questions(facts.spec.judge, new)
+        numbered = _renumber(found, before)
+        new = _find_new(facts, before, numbered)
+        named = (each.id for each in numbered)
+        places = dict(zip(named, found.places, strict=False))
+        check_questions(facts.spec.judge, new, places)
         contest = make_comparison(Scores(run, facts.spec.judge)).advance()
         arm, at = _next_arm(facts, contest)
         order = shuffle(new, facts.spec.seed + len(before), cluster=facts.spec.cluster)
