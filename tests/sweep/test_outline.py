@@ -8,6 +8,7 @@ from pondero.client.dial import load_policy
 from pondero.errors import BadParameter
 from pondero.sweep.arms import arms_of, reference_of
 from pondero.sweep.outline import make_outline
+from pondero.sweep.run.prices import max_trial_cost
 
 GEMINI = "gemini-2.5-flash"
 
@@ -22,7 +23,7 @@ def test_levels_that_max_tokens_makes_equal_say_so_and_from_where_on_they_differ
     made = outline(max_tokens=2000)
     (said,) = made.describe_merged_levels()
     assert said == (
-        "low and high send the same to google:gemini-2.5-flash, because --max-tokens 2,000 leaves "
+        "low and high send the same to google:gemini-2.5-flash, because --max-tokens 2000 leaves "
         "1,000 tokens for thinking: one arm; from --max-tokens 28672 on, each level is sent in full"
     )
     assert len(outline(max_tokens=28672).arms) == 3
@@ -33,9 +34,7 @@ def test_levels_that_max_tokens_makes_equal_say_so_and_from_where_on_they_differ
 
 def test_a_level_that_max_tokens_lowers_is_named_though_it_stays_an_arm():
     (said,) = outline(max_tokens=16_000).describe_merged_levels()
-    assert said.startswith(
-        "--max-tokens 16,000 lowers the thinking of google:gemini-2.5-flash/high"
-    )
+    assert said.startswith("--max-tokens 16000 lowers the thinking of google:gemini-2.5-flash/high")
     assert said.endswith("from --max-tokens 28672 on, it is sent in full")
 
 
@@ -50,7 +49,7 @@ def test_levels_that_are_the_same_anyway_are_not_blamed_on_max_tokens():
     ("options", "why"),
     [
         ({"levels": "low"}, "the only arm is google:gemini-2.5-flash/low; name more levels"),
-        ({"levels": "low,high", "max_tokens": 2000}, "because --max-tokens 2,000 leaves 1,000"),
+        ({"levels": "low,high", "max_tokens": 2000}, "because --max-tokens 2000 leaves 1,000"),
     ],
 )
 def test_one_arm_is_an_error_since_there_is_nothing_to_compare(options, why):
@@ -95,6 +94,36 @@ def test_a_question_that_cannot_be_judged_is_named_with_its_line(
     options = {"models": ["claude-opus-5"], "judge": judge, "seed": seed}
     with pytest.raises(BadParameter, match=rf"data\.jsonl{says}$"):
         make_outline(path, options)
+
+
+@pytest.mark.parametrize(
+    ("model", "hint"),
+    [
+        (GEMINI, "; below --max-tokens 28672 less thinking is sent for high"),
+        ("claude-opus-5", ""),
+    ],
+)
+def test_a_budget_below_one_answer_says_which_max_tokens_lowers_the_thinking(model, hint):
+    with pytest.raises(BadParameter) as caught:
+        outline(model=model, budget=0.0001, levels="off,high")
+    assert str(caught.value).endswith(f"set --max-tokens, or raise --budget{hint}")
+
+
+def test_the_cost_of_many_questions_is_that_of_each_of_them(monkeypatch):
+    priced = []
+
+    def count(*given):
+        priced.append(given)
+        return max_trial_cost(*given)
+
+    monkeypatch.setattr("pondero.sweep.outline.max_trial_cost", count)
+    made = outline(1200, repeats=2)
+    every = (max_trial_cost(made.spec, arm, each) for each in made.questions for arm in made.arms)
+    assert made.max_cost() == 2 * sum(every)
+    first = made.questions[:7]
+    few = (max_trial_cost(made.spec, arm, each) for each in first for arm in made.arms)
+    assert made.max_cost(7) == 2 * sum(few)
+    assert len(priced) < 30  # the lengths of these questions differ by three digits
 
 
 def test_one_question_is_too_few_in_the_singular():

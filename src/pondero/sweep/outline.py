@@ -1,5 +1,6 @@
 """The outline of a sweep: all that is known before a request is sent, as ``--dry-run`` shows it."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -14,14 +15,14 @@ from ..catalog import ShortName, describe_meaning
 from ..errors import BadParameter
 from ..extras import install_hint
 from ..store import load_catalog
-from .arms import Arm, arms_of, describe_levels, reference_of
+from .arms import Arm, arms_of, describe_levels, find_full_limit, reference_of
 from .grading.judges import check_questions, find_judge_kind, find_judge_model, make_judge
 from .grading.proposal import propose_judge
 from .points import describe_points
 from .questions import Data, Question, cluster_name, read_questions, shuffle
 from .results.number_format import format_cost
 from .run.gate import GateProblem, check_units
-from .run.prices import DISCOUNTED, is_priced, max_trial_cost, usual_trial_cost
+from .run.prices import DISCOUNTED, count_bytes, is_priced, max_trial_cost, usual_trial_cost
 from .run.store import check_keyless
 from .spec import Spec, from_toml, spec_of
 from .statistics.allocation import fewest, pilot_size
@@ -161,13 +162,20 @@ class Outline(Struct, frozen=True):
         spec = self.spec
         try:
             bounds = (
-                max_trial_cost(spec, arm, question)
-                for question in self.questions[:questions]
+                max_trial_cost(spec, arm, question) * count
+                for question, count in self._count_sizes(questions)
                 for arm in self.arms
             )
             return sum(bounds, Decimal(0)) * spec.repeats
         except BadParameter:
             return None
+
+    def _count_sizes(self, questions: int | None = None) -> list[tuple[Question, int]]:
+        """Return a question of each size, and how many have it: all that a cost depends on."""
+        asked = self.questions[:questions]
+        sizes = [count_bytes(each) for each in asked]
+        one = dict(zip(sizes, asked, strict=True))
+        return [(one[size], count) for size, count in Counter(sizes).items()]
 
     @property
     def pilot_questions(self) -> int:
@@ -219,8 +227,8 @@ class Outline(Struct, frozen=True):
             return ""  # the most that it can cost says it
         try:
             costs = [
-                usual_trial_cost(self.spec, arm, question, _USUAL_TOKENS)
-                for question in self.questions
+                usual_trial_cost(self.spec, arm, question, _USUAL_TOKENS) * count
+                for question, count in self._count_sizes()
                 for arm in self.arms
             ]
         except BadParameter:
@@ -334,6 +342,12 @@ def _describe_one_arm(arm: Arm, spec: Spec) -> str:
     return f"nothing to compare: {describe_levels(arm, spec.max_tokens)}"
 
 
+def _describe_full_limit(arms: Sequence[Arm]) -> str:
+    """Return from which ``--max-tokens`` on no arm thinks less; empty if none takes a budget."""
+    full, level = max((find_full_limit(arm) or 0, arm.level) for arm in arms)
+    return f"; below --max-tokens {full} less thinking is sent for {level}" if full else ""
+
+
 def check_prices(spec: Spec, arms: tuple[Arm, ...], question: Question) -> None:
     """Raise BadParameter if a price is unknown, or one answer may cost more than the budget."""
     models = [arm.model for arm in arms]
@@ -353,6 +367,6 @@ def check_prices(spec: Spec, arms: tuple[Arm, ...], question: Question) -> None:
         if bound > Decimal(str(spec.budget)):
             message = (
                 f"one answer of {arm.name} may cost ${bound:.2f}, more than --budget; "
-                "set --max-tokens, or raise --budget"
+                f"set --max-tokens, or raise --budget{_describe_full_limit(arms)}"
             )
             raise BadParameter(message)

@@ -219,6 +219,7 @@ def test_a_run_that_was_not_begun_says_which_is_the_last(call, data, written_ans
     (made,) = json.loads(call("sweep", "list", "--json")[1])["runs"]
     err = call(*run(data(20), "--offline"))[2]
     assert f"no run was begun: 'last' is still {made['run']}" in err
+    assert made["recommended"] == "anthropic:claude-opus-5/low"
     adopted = call("sweep", "adopt", "last", "--as", "sums")[1]
     assert f"it comes from run {made['run']} of data.jsonl" in adopted
 

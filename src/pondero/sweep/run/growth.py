@@ -1,6 +1,7 @@
 """How a run grows: more budget, more questions, another arm. What is there stays as it is."""
 
 from collections.abc import Sequence
+from decimal import Decimal
 from itertools import count
 
 from msgspec.structs import replace
@@ -28,6 +29,12 @@ def raise_budget(run: Run, budget: float | None) -> None:
 def _set_budget(run: Run, budget: float | None) -> None:
     if budget is not None:
         spec_of(budget=budget)
+        if Decimal(str(budget)) < run.spent:
+            message = (
+                f"--budget {budget:g} is less than the ${run.spent:.4f} that run {run.facts.run} "
+                "has spent; name what you are willing to spend in all"
+            )
+            raise BadParameter(message)
         run.change(spec=replace(run.facts.spec, budget=budget), is_closed=False)
 
 
