@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _MARK = "pondero_cassette"
 _FIXTURES = ("pondero_cassette", "pondero_async_cassette")
 _FOLDER = "pondero_cassettes"
+OPTIONS = ("name", "match", "record", "replay", "secrets", "source")
 _SUFFIXES = (".jsonl", ".yaml", ".yml")
 _HELD = pytest.StashKey["Cassette | AsyncCassette"]()
 
@@ -31,13 +32,14 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the mark."""
     config.addinivalue_line(
         "markers",
-        f"{_MARK}(name=None, *, match=..., secrets=..., replay=True): the cassette of this test; "
+        f"{_MARK}(name=None, *, match=..., record=..., secrets=..., source=..., replay=True): "
+        "the cassette of this test; "
         "replay=False does not run it again on what was just recorded",
     )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Reject two tests that record to one file, and a mark without its fixture."""
+    """Reject tests that share a file without naming it, and a wrong mark or one without fixture."""
     owners: dict[Path, pytest.Item] = {}
     for item in items:
         mark = item.get_closest_marker(_MARK)
@@ -45,6 +47,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if mark and not taken:
             message = f"{item.nodeid} has the mark {_MARK} and takes none of {' '.join(_FIXTURES)}"
             raise pytest.UsageError(message)
+        if mark and (why := _find_mistake(mark)):
+            raise pytest.UsageError(f"{item.nodeid}: the mark {_MARK} {why}")
         if taken and not (mark and (mark.args or "name" in mark.kwargs)):
             first = owners.setdefault(_path(item), item)
             if first is not item:
@@ -53,6 +57,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                     f'give one a name: @pytest.mark.{_MARK}("...")'
                 )
                 raise pytest.UsageError(message)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Reject two tests of this run that would record one file that both name."""
+    owners: dict[Path, pytest.Item] = {}
+    for item in session.items:
+        mark = item.get_closest_marker(_MARK)
+        if not set(_FIXTURES) & set(getattr(item, "fixturenames", ())):
+            continue
+        if mark and _find_mistake(mark):
+            continue  # pytest calls this hook although the one above rejected the mark
+        path = _path(item)
+        first = owners.setdefault(path, item)
+        if first is not item and path.suffix == ".jsonl" and _is_recorded(item):
+            message = (
+                f"{first.nodeid} and {item.nodeid} would both record {path}, and the second "
+                "replace the first; name a file for each. Tests that send the same requests may "
+                "share a file: record one of them with -k"
+            )
+            raise pytest.UsageError(message)
 
 
 @pytest.fixture
@@ -111,6 +135,27 @@ def _again(pyfuncitem: pytest.Function) -> object:
     except Exception as error:
         error.add_note("It passed while it was recorded, and fails on the fresh cassette.")
         raise
+
+
+def _find_mistake(mark: pytest.Mark) -> str | None:
+    """Return the mistake in a mark; None if there is none."""
+    for option in mark.kwargs:
+        if option not in OPTIONS:
+            from .catalog import did_you_mean  # noqa: PLC0415 - see the module
+
+            return f"has no {option!r}; {did_you_mean(option, OPTIONS)}use {' '.join(OPTIONS)}"
+    names = [*mark.args, *(value for option, value in mark.kwargs.items() if option == "name")]
+    if len(names) > 1:
+        return f"takes one name, not {len(names)}"
+    if names and not isinstance(names[0], str | None):
+        return f"has the name {names[0]!r}; use a text"
+    return None
+
+
+def _is_recorded(item: pytest.Item) -> bool:
+    from .vcr import Cassette  # noqa: PLC0415 - see the module
+
+    return Cassette(_path(item), **_options(item)).recording
 
 
 def _path(item: Any) -> Path:

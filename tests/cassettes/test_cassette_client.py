@@ -8,7 +8,14 @@ from tests.transport.scripted import SUM, AsyncScripted, Scripted, ok
 
 import pondero
 from pondero.emulator import Emulator
-from pondero.errors import CassetteError, MissingKey
+from pondero.errors import (
+    AuthFailed,
+    CassetteError,
+    MissingKey,
+    PonderoError,
+    Truncated,
+    Unreachable,
+)
 from pondero.vcr import AsyncCassette, Cassette, find_leaks
 
 _DOCS = (Path(__file__).parents[2] / "docs" / "cassettes.md").read_text("utf-8")
@@ -110,6 +117,82 @@ def test_what_does_not_match_is_the_cause_of_the_sdks_error(tmp_path):
     with pytest.raises(anthropic.APIConnectionError) as caught:
         ask(pondero.sdk.client(cassette=path), "two")
     assert 'expected  "one"' in str(caught.value.__cause__)
+
+
+NO_HOST = Unreachable("cannot reach api.test: name not known", connected=False)
+NO_WAIT = pondero.Retry(waits=False)
+
+
+def _record_failure(path, service, model="claude-opus-5/high"):
+    cassette = Cassette(path, service, record=True)
+    with (
+        pondero.Client(transport=cassette, retry=NO_WAIT) as client,
+        pytest.raises(PonderoError) as caught,
+    ):
+        client.ask(model, "What is 17 * 23?")
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("service", "model", "kind", "line"),
+    [
+        (Emulator(faults=[401]), "claude-opus-5/high", AuthFailed, 1),
+        (Emulator(faults=[529, 529, 401]), "claude-opus-5/high", AuthFailed, 7),
+        (Scripted(*[NO_HOST] * 4), "claude-opus-5/high", Unreachable, 7),
+        (Scripted(*[NO_HOST] * 4), "ollama:qwen3", Unreachable, 7),
+        (Scripted(*[ok(SUM[0])] * 4), "claude-opus-5/high", Truncated, 10),
+        (Scripted(*[ok(SUM[0], NO_HOST)] * 4), "claude-opus-5/high", Truncated, 13),
+    ],
+)
+def test_a_played_failure_names_its_cassette_and_line(tmp_path, service, model, kind, line):
+    path = tmp_path / "case.jsonl"
+    first = _record_failure(path, service, model)
+    with pondero.Client(transport=Cassette(path)) as client, pytest.raises(kind) as caught:
+        client.ask(model, "What is 17 * 23?")
+    assert str(caught.value) == str(first)
+    note = f"this is recorded in {path}, line {line}; record again with VCR_RECORD=1"
+    assert [each for each in caught.value.__notes__ if "recorded in" in each] == [note]
+    assert not [each for each in getattr(first, "__notes__", ()) if "recorded in" in each]
+
+
+@pytest.mark.anyio
+async def test_a_failure_played_with_asyncio_names_its_cassette(tmp_path):
+    path = tmp_path / "case.jsonl"
+    _record_failure(path, Emulator(faults=[401]))
+    async with pondero.AsyncClient(transport=AsyncCassette(path)) as client:
+        with pytest.raises(AuthFailed) as caught:
+            await client.ask(*ASKED)
+    assert f"this is recorded in {path}, line 1; " in caught.value.__notes__[-1]
+
+
+def test_nothing_is_waited_for_between_played_tries(tmp_path, monkeypatch):
+    waited = []
+    monkeypatch.setattr("pondero.transport.shell.sleep", waited.append)
+    path = tmp_path / "case.jsonl"
+    cassette = Cassette(path, Emulator(faults=["529 7", "429 8"]), record=True)
+    with pondero.Client(transport=cassette) as client:
+        client.ask(*ASKED)
+        assert waited == [7.0, 8.0]
+        cassette.rewind()
+        client.ask(*ASKED)
+    assert waited == [7.0, 8.0]
+
+
+def test_a_service_that_was_not_reached_is_not_reached_by_the_sdk_when_played(tmp_path):
+    anthropic = pytest.importorskip("anthropic")
+    path = tmp_path / "case.jsonl"
+
+    def ask(http):
+        client = anthropic.Anthropic(api_key="any", max_retries=0, http_client=http)
+        asked = [{"role": "user", "content": "Hi"}]
+        with http, pytest.raises(anthropic.APIConnectionError) as caught:
+            client.messages.create(model="claude-opus-5", max_tokens=2000, messages=asked)
+        return caught.value.__cause__
+
+    live = ask(pondero.sdk.client(transport=Cassette(path, Scripted(NO_HOST), record=True)))
+    played = ask(pondero.sdk.client(cassette=path))
+    assert type(played).__name__ == type(live).__name__ == "ConnectError"
+    assert str(path) in played.__cause__.__notes__[0]
 
 
 def get_weather(city: str) -> str:

@@ -1,5 +1,6 @@
 """Cassettes in a user's own tests: the mark, the fixture, the folder."""
 
+import inspect
 import re
 import sys
 import tomllib
@@ -9,6 +10,7 @@ import pytest
 from tests.transport.scripted import SUM, Scripted, ok
 
 import pondero
+from pondero import pytest_plugin
 from pondero.vcr import Cassette
 
 pytest_plugins = ["pytester"]
@@ -253,6 +255,63 @@ def test_two_tests_that_would_share_a_file_are_refused(pytester, run):
     result = run()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*test_one and *test_one would share *give one a name*"])
+
+
+PAIR = """
+import pytest
+from service import ask
+
+@pytest.mark.pondero_cassette("pair")
+def test_a(pondero_cassette): ask(pondero_cassette, b"1")
+
+@pytest.mark.pondero_cassette(name="pair.jsonl")
+def test_b(pondero_cassette): ask(pondero_cassette, %r)
+"""
+
+
+def test_two_tests_that_would_record_one_named_file_are_refused(pytester, run):
+    pytester.makepyfile(PAIR % b"2")
+    result = run(record=True)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        ["*::test_a and *::test_b would both record *pair.jsonl, and the second replace the first*"]
+    )
+    assert not list(pytester.path.glob("cassettes/*"))
+
+
+def test_tests_that_send_the_same_may_play_one_named_file(pytester, run):
+    pytester.makepyfile(PAIR % b"1")
+    run("-k", "test_a", record=True).assert_outcomes(passed=1, deselected=1)
+    run().assert_outcomes(passed=2)
+
+
+@pytest.mark.parametrize(
+    ("mark", "why"),
+    [
+        ('nme="x"', "has no 'nme'; did you mean 'name'? use name match record replay secrets *"),
+        ("wrong=1", "has no 'wrong'; use name match record replay secrets source"),
+        ("5", "has the name 5; use a text"),
+        ('"a", "b"', "takes one name, not 2"),
+        ('"a", name="b"', "takes one name, not 2"),
+    ],
+)
+def test_a_wrong_mark_is_refused_by_its_name(pytester, run, mark, why):
+    pytester.makepyfile(
+        f"import pytest\n@pytest.mark.pondero_cassette({mark})\n"
+        "def test_one(pondero_cassette): pass"
+    )
+    result = run()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*::test_one: the mark pondero_cassette {why}"])
+
+
+def test_the_mark_takes_the_options_of_a_cassette():
+    options = {
+        name
+        for name, each in inspect.signature(Cassette).parameters.items()
+        if each.kind is each.KEYWORD_ONLY
+    }
+    assert {*pytest_plugin.OPTIONS} == options | {"name", "replay"}
 
 
 def test_the_documentations_test_runs_as_printed(pytester, run):

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 from tests.emulator.talking import MODELS, decoded, encoded, talk
 
+import pondero
 from pondero.canon import HttpRequest
 from pondero.emulator import AsyncFaultyTransport, Emulator, Fault, FaultyTransport, ScriptedTurn
 from pondero.errors import (
@@ -179,6 +180,28 @@ def test_a_question_can_ask_for_a_fault(model):
 def test_a_question_that_asks_for_no_known_fault_is_told_so():
     with pytest.raises(BadRequest, match="unknown fault 'nonsense'"):
         talk(Emulator(), MODELS[0], "low", "[emulator: fault nonsense] hello")
+
+
+def test_a_client_can_retry_without_waiting_or_not_at_all(monkeypatch):
+    waited = []
+    monkeypatch.setattr("pondero.transport.shell.sleep", waited.append)
+    asked = ("claude-opus-5/low", "What is 17 * 23?")
+    with pondero.Client(transport=Emulator(faults=[529, "429 0.01", "hang"])) as client:
+        client.ask(*asked)
+    first, second, third = waited
+    assert first <= 0.5
+    assert second == 0.01
+    assert third <= 2.0
+    retry = pondero.Retry(waits=False)
+    with pondero.Client(transport=Emulator(faults=[529, 429]), retry=retry) as client:
+        client.ask(*asked)
+    assert len(waited) == 3
+    retry = pondero.Retry(attempts=1)
+    with (
+        pondero.Client(transport=Emulator(faults=[529]), retry=retry) as client,
+        pytest.raises(Overloaded),
+    ):
+        client.ask(*asked)
 
 
 def test_faults_have_short_names():

@@ -101,6 +101,20 @@ def test_what_cannot_be_had_is_refused_in_the_services_words(url, headers, statu
     assert words in body["error"]["message"]
 
 
+@pytest.mark.parametrize(
+    ("url", "named"),
+    [
+        ("http://emulator/v1/embeddings?key=k3y", "POST /v1/embeddings;"),
+        ("https://api.openai.com/v1/embeddings", "POST https://api.openai.com/v1/embeddings;"),
+    ],
+)
+def test_an_endpoint_that_is_not_emulated_is_named_with_those_that_are(url, named):
+    status, body = got(url, BEARER, {"model": "text-embedding-3-small", "input": "owl"})
+    assert status == 404
+    served = "it serves answers, token counts, model lists and batches"
+    assert body["error"]["message"] == f"the emulator serves no {named} {served}"
+
+
 def test_the_deployment_that_was_named_answers_whatever_the_address():
     _, body = got(f"{LOCAL}/v1/models", BEARER, service="groq")
     assert {each["owned_by"] for each in body["data"]} == {"groq"}

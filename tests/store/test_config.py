@@ -81,7 +81,12 @@ def test_a_first_change_makes_the_file(config_dir):
     [
         ("thinkin", "low", "did you mean 'thinking'?"),
         ("policy.unsuported", "warn", "did you mean 'policy.unsupported'?"),
-        ("policy", "x", "unknown setting 'policy'"),
+        (
+            "policy",
+            "x",
+            "unknown setting 'policy'; use one of policy.unsupported policy.off policy.",
+        ),
+        ("policy.", "x", "unknown setting 'policy.'; use one of policy.unsupported policy.off "),
         ("thinking", "hihg", "did you mean 'high'?"),
         ("save", "perhaps", "use true or false"),
         ("model", " ", "invalid model"),

@@ -8,6 +8,7 @@ from typing import get_args
 import pytest
 
 from pondero.sweep import KINDS, make_outline
+from pondero.sweep.demo import PILOT as DEMO_PILOT
 from pondero.sweep.engines.leases import REQUESTS, TOKENS
 from pondero.sweep.results.values import Verdict
 from pondero.sweep.spec import spec_of
@@ -28,7 +29,9 @@ def test_the_python_of_its_method_runs_as_printed(capsys):
     page = (Path(__file__).parents[2] / "docs" / "guides" / "sweep-method.md").read_text("utf-8")
     (block,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     exec(compile(block, "sweep-method.md", "exec"), {})
-    assert re.fullmatch(r"\d+% after \d+ questions\n", capsys.readouterr().out)
+    (said,) = re.findall(r"  # (\d+% after \d+ questions)$", block, re.MULTILINE)
+    assert capsys.readouterr().out == f"{said}\n"
+    assert f"| 300 | 86 % | {said.partition('%')[0]} % |" in page
 
 
 def test_every_judge_is_in_its_table():
@@ -67,6 +70,7 @@ def test_the_quickstarts_chances_are_those_of_the_outline():
 def test_its_numbers_are_those_of_the_program():
     text = " ".join(TEXT.split())
     assert f"A pilot of {PILOT} questions (at most a quarter of them;" in text
+    assert f"with a pilot of {DEMO_PILOT}," in text
     assert (pilot_size(40), pilot_size(80), pilot_size(1_000)) == (10, 20, 20)
     assert f"leases of at most {REQUESTS} questions or {TOKENS:,} tokens" in text
     assert f"a pool of at most {ONCE_MOST} right-or-wrong questions" in text

@@ -49,6 +49,13 @@ def test_csv_is_read_alike(tmp_path):
         ('{"input": [{"role": "x", "content": "a"}]}', r":1: messages\[0\].role must be one of"),
         ('{"id": "\\ud800", "input": "a"}', r":1: the id '\\ud800' has half of a character"),
         ('{"input": "a", "n": ' + "[" * 100_000, ":1: invalid JSON"),
+        (
+            '{"question": "a", "answer": "b"}\n{"q": "a", "a": "b"}',
+            ":2: this row has no 'question', which is the question in others; found 'q', 'a'$",
+        ),
+        ('{"question": "a"}\n{}', ":2: this row has no 'question', .*; found no field$"),
+        ('{"prompt": "a"}\n{"prompt": " "}', ":2: 'prompt' is empty$"),
+        ('{"prompt": "a"}\n{"prompt": 5}', ":2: 'prompt' is a text or a list of messages, not 5$"),
     ],
 )
 def test_what_is_no_question_is_named_with_its_place(tmp_path, text, says):
@@ -64,6 +71,7 @@ def test_what_is_no_question_is_named_with_its_place(tmp_path, text, says):
         ("input,target\nWhat is 1,000 + 1?,1001\n", ":2: this row has more fields"),
         ('input,target\n"What?,1\nWhy?,2\n', "invalid CSV"),
         ("input,choices\na,[1\n", ":2: 'choices' is a list"),
+        ("question,answer\na,1\n,2\n", ":3: this row has no 'question', .*; found 'answer'$"),
         ("What?,1\nWhy?,2\n", ":2: no field is the question; found 'What\\?', '1'"),
     ],
 )
@@ -71,6 +79,15 @@ def test_a_csv_that_would_lose_something_is_refused(tmp_path, text, says):
     path = tmp_path / "data.csv"
     path.write_text(text)
     with pytest.raises(BadParameter, match=says):
+        questions_of(path)
+
+
+def test_a_file_that_is_no_json_is_told_which_formats_are_read(tmp_path):
+    path = tmp_path / "q.txt"
+    path.write_text("What is 2 + 2?\nWhat is 3 + 3?\n")
+    with pytest.raises(
+        BadParameter, match=r"q\.txt:1: this is not JSON; use JSONL, JSON, CSV or TSV"
+    ):
         questions_of(path)
 
 

@@ -21,7 +21,7 @@ from ..exchange import (
 )
 from ..store import known_secrets
 from .file_format import RecordedExchange, load_cassette
-from .player import AsyncPlayedResponse, PlayedResponse, Player
+from .player import AsyncPlayedResponse, Player
 from .recorder import AsyncRecordingResponse, CassetteRecorder, RecordingResponse
 from .redaction import Redactor, check_secrets
 from .request_match import MATCH, check_match
@@ -73,6 +73,11 @@ class _BaseCassette(Generic[T]):
         return self.recording and is_emulator(self._transport)
 
     @property
+    def is_played(self) -> bool:
+        """Return whether requests are answered from the file."""
+        return not self.recording
+
+    @property
     def left(self) -> tuple[RecordedExchange, ...]:
         """Return the exchanges not played yet."""
         return () if self.recording else self._open_player().unplayed
@@ -120,7 +125,7 @@ class Cassette(_BaseCassette[Transport]):
     def send(self, request: HttpRequest, timeouts: Timeouts) -> Response:
         """Return the recorded response, or the service's own while recording."""
         if self._recorder is None:
-            return PlayedResponse(self._open_player().take(request))
+            return self._open_player().respond(request)
         recording = self._recorder.start(request)
         try:
             answer = self._inner().send(request, timeouts)
@@ -166,7 +171,7 @@ class AsyncCassette(_BaseCassette[AsyncTransport]):
     async def send(self, request: HttpRequest, timeouts: Timeouts) -> AsyncResponse:
         """Return the recorded response, or the service's own while recording."""
         if self._recorder is None:
-            return AsyncPlayedResponse(self._open_player().take(request))
+            return AsyncPlayedResponse(self._open_player().respond(request))
         recording = self._recorder.start(request)
         try:
             answer = await self._inner().send(request, timeouts)

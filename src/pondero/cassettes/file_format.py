@@ -24,11 +24,15 @@ _T = TypeVar("_T")
 
 
 class EarlyEnd(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Why a response ended early: it failed, or its reader closed it."""
+    """Why a response ended early: it failed, or its reader closed it.
+
+    ``connected`` is the error's: False if the service cannot have had the request.
+    """
 
     error: str | None = None
     message: str = ""
     closed: bool = False
+    connected: bool = True
 
 
 class RecordedExchange(Struct, frozen=True):

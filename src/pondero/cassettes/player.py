@@ -7,6 +7,7 @@ from types import coroutine
 from .. import errors
 from ..canon import HttpRequest, ResponseHead
 from ..errors import CassetteError, PonderoError, TransportError, Unreachable, WireError
+from ..exchange import note_recording
 from .file_format import EarlyEnd, RecordedExchange
 from .redaction import Redactor, exchange_secrets
 from .request_match import describe_mismatch, differences
@@ -34,6 +35,12 @@ class Player:
     def unplayed(self) -> tuple[RecordedExchange, ...]:
         """Return the exchanges not played yet."""
         return tuple(self._left.values())
+
+    def respond(self, request: HttpRequest) -> "PlayedResponse":
+        """Return the response recorded for this request, or raise the recorded error."""
+        exchange = self.take(request)
+        place = f"{self._name}, line {exchange.line}" if exchange.line else self._name
+        return PlayedResponse(exchange, place)
 
     def take(self, request: HttpRequest) -> RecordedExchange:
         """Return the exchange recorded for this request; raises with the differences."""
@@ -84,16 +91,20 @@ def _where(number: int, exchange: RecordedExchange) -> str:
 
 
 class PlayedResponse:
-    """A response from the file; it fails as the recorded one did."""
+    """A response from the file; it fails as the recorded one did.
 
-    def __init__(self, recorded: RecordedExchange) -> None:
-        self.head: ResponseHead = _recorded_head(recorded)
+    ``recorded_in``: file and line, which errors about this response name.
+    """
+
+    def __init__(self, recorded: RecordedExchange, recorded_in: str) -> None:
+        self.recorded_in: str = recorded_in
+        self.head: ResponseHead = _recorded_head(recorded, recorded_in)
         self._pieces = iter(recorded.pieces)
         self._end = recorded.end
 
     def __iter__(self) -> Iterator[bytes]:
         yield from self._pieces
-        if error := _failure(self._end):
+        if error := _failure(self._end, self.recorded_in):
             raise error
 
     def close(self) -> None:
@@ -104,9 +115,10 @@ class PlayedResponse:
 class AsyncPlayedResponse:
     """A response from the file, for asyncio."""
 
-    def __init__(self, recorded: RecordedExchange) -> None:
-        self._played = PlayedResponse(recorded)
-        self.head: ResponseHead = self._played.head
+    def __init__(self, played: PlayedResponse) -> None:
+        self._played = played
+        self.recorded_in: str = played.recorded_in
+        self.head: ResponseHead = played.head
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         await _let_others_run()
@@ -119,13 +131,17 @@ class AsyncPlayedResponse:
         self._played.close()
 
 
-def _recorded_head(recorded: RecordedExchange) -> ResponseHead:
+def _recorded_head(recorded: RecordedExchange, place: str) -> ResponseHead:
     if recorded.head is not None:
         return recorded.head
-    raise _failure(recorded.end) or Unreachable("the recorded request was cancelled by its caller")
+    if error := _failure(recorded.end, place):
+        raise error
+    cancelled = Unreachable("the recorded request was cancelled by its caller")
+    note_recording(cancelled, place)
+    raise cancelled
 
 
-def _failure(end: EarlyEnd | None) -> PonderoError | None:
+def _failure(end: EarlyEnd | None, place: str) -> PonderoError | None:
     """Return the error that ended a response; None if its reader closed it."""
     if end is None or end.error is None:
         return None
@@ -134,6 +150,9 @@ def _failure(end: EarlyEnd | None) -> PonderoError | None:
         kind = TransportError
     error: PonderoError = kind.__new__(kind)
     error.args = (end.message,)  # the recorded text; some constructors would add to it
+    if isinstance(error, TransportError):
+        error.connected = end.connected
+    note_recording(error, place)
     return error
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from ..canon import HttpRequest, ResponseHead
-from ..errors import CassetteError, PonderoError
+from ..errors import CassetteError, PonderoError, TransportError
 from ..exchange import (
     AsyncResponse,
     AsyncTransport,
@@ -55,7 +55,9 @@ class Recording:
         """Mark the response as failed."""
         named = isinstance(error, PonderoError)
         message = str(error) if named else f"{type(error).__name__}: {error}"
-        self._end = EarlyEnd(type(error).__name__ if named else "TransportError", message)
+        kind = type(error).__name__ if named else "TransportError"
+        connected = error.connected if isinstance(error, TransportError) else True
+        self._end = EarlyEnd(kind, message, connected=connected)
 
     def close(self) -> None:
         """Show the exchange, once."""

@@ -181,6 +181,8 @@ def _name_ours(error: click.NoSuchOption) -> str | None:
     from ..client import find_ours
 
     word = error.option_name.lstrip("-").replace("-", "_")
+    if word == "policy":
+        return "set it with 'pondero config set policy.NAME VALUE'"
     ours = "thinking" if word in _LEVEL else find_ours(word)
     begun = any(each.startswith(error.option_name) for each in error.possibilities or ())
     begun = begun and word not in _LEVEL  # --levels compares several

@@ -29,6 +29,7 @@ from ..exchange import (
     add_headers,
     count_cache_breakpoints,
     find_emulator,
+    is_played,
     prepare,
 )
 from ..handoff import Rejection
@@ -91,7 +92,7 @@ class BaseClient(Generic[T]):
         self._policy = resolve_policy(policy)
         check_transport(transport, is_async=self._is_async)
         self._transport = transport
-        self._retry = read_retry(retry)
+        self._given_retry = read_retry(retry)
         self._timeouts = read_timeouts(timeouts)
         self._whole_timeouts = self._timeouts.whole()
         self._credentials = Credentials(check_keys(keys), check_urls(urls))
@@ -104,6 +105,11 @@ class BaseClient(Generic[T]):
     def policy(self) -> Policy:
         """Return the policy of questions that have none of their own."""
         return self._policy
+
+    @property
+    def _retry(self) -> Retry:
+        retry = self._given_retry
+        return replace(retry, waits=False) if is_played(self._transport) else retry
 
     def __repr__(self) -> str:
         return f"<pondero.{type(self).__name__} {self._policy!r}>"

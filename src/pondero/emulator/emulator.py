@@ -31,7 +31,7 @@ from .faults import (
 )
 from .log import LogEntry, RequestLog
 from .models import AcceptedModel, accept_as_relative, model_answer, with_default
-from .paths import has_path
+from .paths import ORIGIN, has_path
 from .prompt_cache import PromptCache
 from .responders.question import parse_question
 from .responders.responder import Responder, count_usage, ponder
@@ -56,6 +56,7 @@ _USUAL = Timeouts()
 _USUAL_BATCHES = BatchSettings()
 _BROKEN = Fault(kind="broken")
 _GREETINGS = ("/", "/api/hello")  # Claude Code requests these before its first prompt
+_SERVED = "it serves answers, token counts, model lists and batches"
 _UPGRADE = HttpResponse(
     426,  # Codex tries a WebSocket first and gives up at once; after a 404 it retries seven times
     {"content-type": "application/json", "upgrade": "HTTP/1.1"},
@@ -405,7 +406,9 @@ def _make_no_path(request: HttpRequest, route: EmulatedRoute) -> HttpResponse:
 
 
 def _make_not_found(request: HttpRequest, wire: Dialect | None) -> HttpResponse:
-    message = f"the emulator serves no {request.method} {request.url}; see docs/emulator.md"
+    # Behind a server the host is a placeholder, and a query may have a key.
+    where = request.url.partition("?")[0].removeprefix(ORIGIN)
+    message = f"the emulator serves no {request.method} {where}; {_SERVED}"
     if wire is not None:
         service = wire.service()
         return service.error(404, message, code=service.own_paths.error_code, retry_after=None)

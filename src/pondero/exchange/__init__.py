@@ -102,6 +102,8 @@ if TYPE_CHECKING:
         Transport,
         find_emulator,
         is_emulator,
+        is_played,
+        note_recording,
     )
     from .work_steps import WorkSteps, finish_steps
 
@@ -137,7 +139,8 @@ _NAMES = {
         "iter_encoded measure_frame measure_json sum_most sum_most_with"
     ),
     "transport": (
-        "AsyncResponse AsyncTransport Response Timeouts Transport find_emulator is_emulator"
+        "AsyncResponse AsyncTransport Response Timeouts Transport find_emulator is_emulator "
+        "is_played note_recording"
     ),
     "work_steps": "WorkSteps finish_steps",
 }
@@ -207,6 +210,7 @@ __all__ = [
     "is_document",
     "is_emulator",
     "is_fallback_error",
+    "is_played",
     "is_text",
     "iter_encoded",
     "list_keys",
@@ -218,6 +222,7 @@ __all__ = [
     "measure_frame",
     "measure_json",
     "needs_thinking_first",
+    "note_recording",
     "parse_rate_limits",
     "plan",
     "prepare",

@@ -188,7 +188,10 @@ def flow(
             if not retry.again(error, tries):
                 if isinstance(error, Unreachable) and exchange.no_server_hint:
                     message = f"{exchange.no_server_hint} ({error})"
-                    raise Unreachable(message, connected=error.connected) from error
+                    told = Unreachable(message, connected=error.connected)
+                    for note in getattr(error, "__notes__", ()):
+                        told.add_note(note)
+                    raise told from error
                 _add_hint(error, exchange)
                 raise
             seconds = retry.wait(error, tries, jitter)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 from ..canon import OFFLINE, RECORDING, HttpRequest, ResponseHead
-from ..errors import BadParameter
+from ..errors import BadParameter, PonderoError, ServiceError, TransportError, WireError
 
 if TYPE_CHECKING:
     from ..catalog import Provider
@@ -84,6 +84,22 @@ class Transport(Protocol):
 def is_emulator(transport: "Transport | AsyncTransport | None") -> bool:
     """Return whether a transport says that it is an emulator; most have nothing to say."""
     return bool(getattr(transport, "is_emulator", False))
+
+
+_RECORDED = "this is recorded in"  # begins the note
+
+
+def is_played(transport: "Transport | AsyncTransport | None") -> bool:
+    """Return whether a transport plays a recording, so that waiting changes nothing."""
+    return bool(getattr(transport, "is_played", False))
+
+
+def note_recording(error: PonderoError, place: str | None) -> None:
+    """Say, once, where the response that this error is about is recorded; None: it is live."""
+    if place is None or not isinstance(error, ServiceError | WireError | TransportError):
+        return
+    if not any(note.startswith(_RECORDED) for note in getattr(error, "__notes__", ())):
+        error.add_note(f"{_RECORDED} {place}; record again with VCR_RECORD=1")
 
 
 def find_emulator(

@@ -213,6 +213,9 @@ def check_setting(name: str) -> None:
 def _describe_unknown(name: str) -> str:
     if _SECRET.fullmatch(name):
         return f"config.toml holds no keys such as {name}; use 'pondero keys set PROVIDER'"
+    table = f"{name.rstrip('.')}."
+    if inside := [each for each in _CHECKS if each.startswith(table)]:
+        return f"unknown setting {name!r}; use one of {' '.join(inside)}"
     from difflib import get_close_matches  # noqa: PLC0415 - only for an error
 
     if close := get_close_matches(name, _CHECKS, n=1, cutoff=0.5):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from ..catalog import catalog_hash
 from ..client import load_catalog
-from ..errors import UsageError
+from ..errors import PythonNote, UsageError
 from ..exchange import EMULATED, Calibration, LevelEvidence, fields_hash, fingerprint
 from ..thinking import parse_intent
 from .arms import Arm, find_arms, sweep_policy
@@ -81,9 +81,11 @@ def check_shown(results: "SweepResults", level: str | None) -> None:
         why = f"it is {verdict}, measured {100 * arm.difference:+.1f} points"
     message = (
         f"{arm.name} is not shown to be enough by run {results.run}: {why}; use --force "
-        "(force=True) to adopt it all the same, and auto then sends it"
+        "to adopt it all the same, and auto then sends it"
     )
-    raise UsageError(message)
+    error = UsageError(message)
+    error.add_note(PythonNote("in Python: adopt(..., force=True)"))
+    raise error
 
 
 def _describe_gaps(results: "SweepResults", arm: "ArmResult") -> str:

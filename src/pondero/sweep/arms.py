@@ -89,6 +89,9 @@ def _find_budget(planned: Plan) -> int | None:
     return planned.budget if planned.will_think else 0
 
 
+_SMALL_LIMIT = 2_048  # output tokens; room for the smallest budget and an answer
+
+
 class LoweredLevel(Struct, frozen=True):
     """A level whose token budget ``max_tokens`` lowers; from ``enough`` on it is sent in full."""
 
@@ -123,6 +126,11 @@ def find_lowered(arm: Arm, max_tokens: int | None) -> list[LoweredLevel]:
     return found
 
 
+def find_full_limit(arm: Arm) -> int | None:
+    """Return below which output limit an arm thinks with a smaller budget; None if never."""
+    return max((each.enough for each in find_lowered(arm, _SMALL_LIMIT)), default=None)
+
+
 def describe_levels(arm: Arm, max_tokens: int | None) -> str:
     """Return which levels of an arm are one request, or what the limit lowers; may be empty."""
     lowered = find_lowered(arm, max_tokens)
@@ -138,14 +146,14 @@ def _describe_merged(arm: Arm, lowered: Sequence[LoweredLevel], limit: int | Non
         return f"{same}: one arm"
     enough = max(each.enough for each in lowered)
     return (
-        f"{same}, because --max-tokens {limit:,} leaves {lowered[0].budget:,} tokens for thinking: "
+        f"{same}, because --max-tokens {limit} leaves {lowered[0].budget:,} tokens for thinking: "
         f"one arm; from --max-tokens {enough} on, each level is sent in full"
     )
 
 
 def _describe_lowered(arm: Arm, found: LoweredLevel, limit: int | None) -> str:
     return (
-        f"--max-tokens {limit:,} lowers the thinking of {arm.name} from {found.full:,} to "
+        f"--max-tokens {limit} lowers the thinking of {arm.name} from {found.full:,} to "
         f"{found.budget:,} tokens; from --max-tokens {found.enough} on, it is sent in full"
     )
 

@@ -1,5 +1,6 @@
 """The outline of a sweep: all that is known before a request is sent, as ``--dry-run`` shows it."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -14,14 +15,14 @@ from ..catalog import ShortName, describe_meaning
 from ..errors import BadParameter
 from ..extras import install_hint
 from ..store import load_catalog
-from .arms import Arm, arms_of, describe_levels, reference_of
+from .arms import Arm, arms_of, describe_levels, find_full_limit, reference_of
 from .grading.judges import check_questions, find_judge_kind, find_judge_model, make_judge
 from .grading.proposal import propose_judge
 from .points import describe_points
 from .questions import Data, Question, cluster_name, read_questions, shuffle
 from .results.number_format import format_cost
 from .run.gate import GateProblem, check_units
-from .run.prices import DISCOUNTED, is_priced, max_trial_cost, usual_trial_cost
+from .run.prices import DISCOUNTED, count_bytes, is_priced, max_trial_cost, usual_trial_cost
 from .run.store import check_keyless
 from .spec import Spec, from_toml, spec_of
 from .statistics.allocation import fewest, pilot_size
@@ -102,7 +103,8 @@ class Outline(Struct, frozen=True):
     def describe_sample_size(self) -> str:
         """Return a sentence: how likely these questions decide at this margin."""
         margin, units = self.spec.margin, self.units
-        said = f"{len(self.questions):,} questions"
+        count = len(self.questions)
+        said = f"{count:,} questions" if count != 1 else "1 question"
         if units != len(self.questions):
             said += f" in {units:,} clusters"
         share = self.spec.label_share
@@ -160,13 +162,20 @@ class Outline(Struct, frozen=True):
         spec = self.spec
         try:
             bounds = (
-                max_trial_cost(spec, arm, question)
-                for question in self.questions[:questions]
+                max_trial_cost(spec, arm, question) * count
+                for question, count in self._count_sizes(questions)
                 for arm in self.arms
             )
             return sum(bounds, Decimal(0)) * spec.repeats
         except BadParameter:
             return None
+
+    def _count_sizes(self, questions: int | None = None) -> list[tuple[Question, int]]:
+        """Return a question of each size, and how many have it: all that a cost depends on."""
+        asked = self.questions[:questions]
+        sizes = [count_bytes(each) for each in asked]
+        one = dict(zip(sizes, asked, strict=True))
+        return [(one[size], count) for size, count in Counter(sizes).items()]
 
     @property
     def pilot_questions(self) -> int:
@@ -218,8 +227,8 @@ class Outline(Struct, frozen=True):
             return ""  # the most that it can cost says it
         try:
             costs = [
-                usual_trial_cost(self.spec, arm, question, _USUAL_TOKENS)
-                for question in self.questions
+                usual_trial_cost(self.spec, arm, question, _USUAL_TOKENS) * count
+                for question, count in self._count_sizes()
                 for arm in self.arms
             ]
         except BadParameter:
@@ -287,7 +296,8 @@ def make_outline(data: Data, options: Mapping[str, Json]) -> Outline:
         notes = (*notes, f"judge {proposal.judge}: {proposal.why}; --judge takes another")
     questions = shuffle(found.questions, spec.seed, cluster=spec.cluster)
     check_keyless(questions, spec)  # before a target or a question is shown
-    check_judge_options(spec, questions)
+    named = (each.id for each in found.questions)
+    check_judge_options(spec, found.questions, dict(zip(named, found.places, strict=False)))
     if spec.cluster and not any(spec.cluster in each.metadata for each in questions):
         message = (
             f"no question has the metadata {spec.cluster!r}; use a field that the questions have"
@@ -308,12 +318,17 @@ def make_outline(data: Data, options: Mapping[str, Json]) -> Outline:
     return Outline(spec, questions, arms, reference_of(arms, spec.reference), notes, source)
 
 
-def check_judge_options(spec: Spec, questions: Sequence[Question]) -> None:
-    """Raise BadParameter if the judge of a sweep does not fit its questions or its options."""
+def check_judge_options(
+    spec: Spec, questions: Sequence[Question], places: Mapping[str, str] | None = None
+) -> None:
+    """Raise BadParameter if the judge of a sweep does not fit its questions or its options.
+
+    ``places``: file and line by the question's id.
+    """
     make_judge(spec.judge)
     if spec.offline and find_judge_model(spec.judge):
         raise BadParameter("the emulator cannot judge; use another judge, or leave out --offline")
-    check_questions(spec.judge, questions)
+    check_questions(spec.judge, questions, places)
     if spec.once and find_judge_kind(spec.judge).graded:
         message = f"--once is for answers that are right or wrong; {spec.judge!r} gives scores"
         raise BadParameter(message)
@@ -325,6 +340,12 @@ def _describe_one_arm(arm: Arm, spec: Spec) -> str:
         cure = "name more levels with --levels, or another model with -m"
         return f"nothing to compare: the only arm is {arm.name}; {cure}"
     return f"nothing to compare: {describe_levels(arm, spec.max_tokens)}"
+
+
+def _describe_full_limit(arms: Sequence[Arm]) -> str:
+    """Return from which ``--max-tokens`` on no arm thinks less; empty if none takes a budget."""
+    full, level = max((find_full_limit(arm) or 0, arm.level) for arm in arms)
+    return f"; below --max-tokens {full} less thinking is sent for {level}" if full else ""
 
 
 def check_prices(spec: Spec, arms: tuple[Arm, ...], question: Question) -> None:
@@ -346,6 +367,6 @@ def check_prices(spec: Spec, arms: tuple[Arm, ...], question: Question) -> None:
         if bound > Decimal(str(spec.budget)):
             message = (
                 f"one answer of {arm.name} may cost ${bound:.2f}, more than --budget; "
-                "set --max-tokens, or raise --budget"
+                f"set --max-tokens, or raise --budget{_describe_full_limit(arms)}"
             )
             raise BadParameter(message)

@@ -70,6 +70,8 @@ class QuestionSet(Struct, frozen=True):
     notes: tuple[str, ...] = ()
     numbered: frozenset[str] = frozenset()
     """The ids that are numbers of rows, since the data has none for them."""
+    places: tuple[str, ...] = ()
+    """File and line of each question; empty if they come from no file."""
 
 
 def questions_of(data: Data) -> tuple[Question, ...]:
@@ -95,11 +97,13 @@ def read_questions(data: Data) -> QuestionSet:
         message = f"{places[0]}: {error}"
         raise BadParameter(message) from None
     rows = [_convert(rename_fields(row, fields)) for row in flat]
+    _check_inputs(places, flat, rows, fields.names.get("input", "input"))
     notes = (fields.describe(), index_targets(rows))
     found = tuple(map(_question, places, rows, range(1, len(rows) + 1)))
     _check_ids(places, found)
     numbered = (each.id for each, row in zip(found, rows, strict=True) if not _has_id(row))
-    return QuestionSet(found, tuple(filter(None, notes)), frozenset(numbered))
+    named = tuple(places) if isinstance(data, str | Path) else ()
+    return QuestionSet(found, tuple(filter(None, notes)), frozenset(numbered), named)
 
 
 def read_rows(path: Path) -> list[tuple[str, dict[str, Json]]]:
@@ -112,6 +116,27 @@ def _convert(row: dict[str, Json]) -> dict[str, Json]:
         if key in row:
             row[key] = unify(row[key])
     return row
+
+
+def _check_inputs(
+    places: Sequence[str],
+    given: Sequence[Mapping[str, Json]],
+    rows: Sequence[Mapping[str, Json]],
+    name: str,
+) -> None:
+    """Raise BadParameter for a row without a question, with the user's own names of the fields."""
+    for place, theirs, row in zip(places, given, rows, strict=True):
+        if _is_prompt(asked := row.get("input", "")):
+            continue
+        if name not in theirs:
+            found = ", ".join(map(repr, theirs)) or "no field"
+            why = f"this row has no {name!r}, which is the question in others; found {found}"
+        elif isinstance(asked, str):
+            why = f"{name!r} is empty"
+        else:
+            why = f"{name!r} is a text or a list of messages, not {asked!r}"
+        message = f"{place}: {why}"
+        raise BadParameter(message)
 
 
 def _check_ids(places: Sequence[str], questions: Sequence[Question]) -> None:
@@ -200,7 +225,10 @@ def _lines(path: Path, text: str) -> Iterator[tuple[str, dict[str, Json]]]:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
-            message = f"{path}:{number}: invalid JSON: {error}"
+            why = f"invalid JSON: {error}"
+            if line.lstrip()[:1] not in ("{", "["):
+                why = "this is not JSON; use JSONL, JSON, CSV or TSV"
+            message = f"{path}:{number}: {why}"
             raise BadParameter(message) from None
         yield f"{path}:{number}", _check_row(f"{path}:{number}", row)
 
@@ -235,10 +263,7 @@ def _table(path: Path, text: str, delimiter: str) -> list[tuple[str, dict[str, J
 
 
 def _question(place: str, row: dict[str, Json], number: int) -> Question:
-    given: Json = row.get("input", "")
-    if not _is_prompt(given):
-        message = f"{place}: 'input' is a text or a list of messages, not {given!r}"
-        raise BadParameter(message)
+    given: Json = row["input"]
     choices = _choices(place, row.get("choices"))
     if choices and not isinstance(given, str) and not isinstance(given[-1].get("content"), str):
         message = f"{place}: choices are added to the last message, whose content must be a text"

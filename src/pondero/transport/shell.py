@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from time import sleep
 
 from ..canon import Reply, ResponseHead
-from ..errors import TransportError
+from ..errors import PonderoError, TransportError
 from ..exchange import (
     AsyncResponse,
     AsyncTransport,
@@ -20,6 +20,7 @@ from ..exchange import (
     Step,
     Timeouts,
     Transport,
+    note_recording,
 )
 from .event_loop import asleep
 
@@ -57,6 +58,9 @@ class Shell:
         except StopIteration as end:
             reply: Reply = end.value
             return reply
+        except PonderoError as error:
+            note_recording(error, getattr(self._answer, "recorded_in", None))
+            raise
         return step
 
     def close(self) -> None:
@@ -107,6 +111,9 @@ class AsyncShell:
         except StopIteration as end:
             reply: Reply = end.value
             return reply
+        except PonderoError as error:
+            note_recording(error, getattr(self._answer, "recorded_in", None))
+            raise
         return step
 
     async def aclose(self) -> None:

@@ -48,7 +48,8 @@ def test_a_level_that_is_not_shown_to_be_enough_needs_force(config_dir, pondero)
     told = pondero(*chosen, "off", code=2)
     assert "anthropic:claude-opus-5/off is not shown to be enough by run " in told
     assert "it is given up, measured -" in told
-    assert "use --force" in told
+    assert "use --force to adopt it all the same" in told
+    assert "force=True" not in told
     assert not (config_dir / "calibrations").exists()
     pondero(*chosen, "high")  # the reference needs no evidence
     assert "anthropic:claude-opus-5/off" in pondero(*chosen, "off", "--force")

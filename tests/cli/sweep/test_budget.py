@@ -121,3 +121,9 @@ def test_a_cap_that_is_reached_stops_the_run_and_says_so(call, questions):
     assert "not decided yet" in told["why"]
     with Run.open(told["run"]) as run:
         assert Decimal(0) < run.spent <= Decimal("0.05")
+    code, _, err = call("sweep", "resume", told["run"], "--budget", "0.001", "--yes")
+    assert code == 2
+    assert "--budget 0.001 is less than the $0.0" in err
+    assert "name what you are willing to spend in all" in err
+    with Run.open(told["run"]) as run:
+        assert run.facts.spec.budget == 0.05

@@ -213,12 +213,27 @@ def test_a_large_outline_says_that_it_computes_and_ctrl_c_that_no_run_was_begun(
     assert "computing" not in call(*run(data(200), "--offline"))[2]
 
 
+def test_a_large_run_says_that_it_computes_its_forecast_and_its_results(
+    call, data, written_answers, monkeypatch
+):
+    written_answers(0.9, 0.9)
+    monkeypatch.setattr("pondero.cli.sweep.summary._LARGE", 100)
+    _, _, err = call(*run(data(100), "--offline"))
+    said = [line for line in err.splitlines() if line.startswith("computing ")]
+    assert said == [
+        "computing the chance that these questions decide, for some seconds",
+        "computing the forecast, for some seconds",
+        "computing the results, for some seconds",
+    ]
+
+
 def test_a_run_that_was_not_begun_says_which_is_the_last(call, data, written_answers):
     written_answers(0.9, 0.9)
     call(*run(data(), "--offline"))
     (made,) = json.loads(call("sweep", "list", "--json")[1])["runs"]
     err = call(*run(data(20), "--offline"))[2]
     assert f"no run was begun: 'last' is still {made['run']}" in err
+    assert made["recommended"] == "anthropic:claude-opus-5/low"
     adopted = call("sweep", "adopt", "last", "--as", "sums")[1]
     assert f"it comes from run {made['run']} of data.jsonl" in adopted
 

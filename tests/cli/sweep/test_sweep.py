@@ -220,6 +220,10 @@ def test_a_no_ends_it_and_nothing_more_is_sent(call, questions, paid, answers, s
     [
         (("-m", "ollama:qwen3"), "no price is known for ollama:qwen3; use --allow-unpriced"),
         (("-m", "claude-opus-5", "--budget", "0.5"), "may cost $3.2"),
+        (
+            ("-m", "claude-opus-5", "--policy", "budgets=fixed"),
+            "no such option '--policy'; set it with 'pondero config set policy.NAME VALUE'",
+        ),
         (("-m", "claude-opus-5", "--margin", "500"), "'500' is not a margin"),
         (("-m", "claude-opus-5", "--repeats", "0"), "invalid repeats=0"),
         (("-m", "claude-opus-5", "--judge", "nonsense"), "unknown judge 'nonsense'"),
@@ -274,7 +278,7 @@ def test_an_offline_sweep_shows_a_real_curve_and_its_json(call, questions):
     shown = call("sweep", "show", "last", "--json")
     assert json.loads(shown[1]) == told
     listed = json.loads(call("sweep", "list", "--json")[1])["runs"]
-    keys = ["run", "started", "state", "models", "questions", "source"]
+    keys = ["run", "started", "state", "models", "questions", "source", "recommended"]
     assert [list(each) for each in listed] == [keys]
     assert listed[0]["models"] == ["anthropic:claude-opus-5"]
     line = call("sweep", "list")[1]

@@ -52,7 +52,7 @@ fine.jsonl
   a cassette: 3 exchanges (anthropic), 2 with a past, 3 signatures sent back
   unchanged
 
-  no trap, nothing lost
+  no problem, nothing lost
 """)
 
 
@@ -88,7 +88,7 @@ trapped.jsonl
     cure  send the answer's thinking blocks back first, unchanged
     the service took it all the same: 200
 
-  1 trap, no losses
+  1 problem, no losses
 """)
 
 
@@ -114,7 +114,7 @@ def test_no_line_is_wider_than_eighty_columns(fine, trapped, losing, capsys, mon
 def test_the_keys_of_the_json_are_stable(trapped, capsys):
     assert run(["guard", "--json", trapped]) == 1
     told = json.loads(capsys.readouterr().out)
-    assert sorted(told) == ["errors", "files", "losses", "traps"]
+    assert sorted(told) == ["errors", "files", "losses", "problems"]
     (file,) = told["files"]
     assert sorted(file) == snapshot(
         [
@@ -145,7 +145,7 @@ def test_the_keys_of_the_json_are_stable(trapped, capsys):
             "what",
         ]
     )
-    assert (told["traps"], told["losses"], told["errors"]) == (1, 0, [])
+    assert (told["problems"], told["losses"], told["errors"]) == (1, 0, [])
 
 
 def test_a_saved_chat_is_read(tmp_path, capsys):
@@ -184,7 +184,7 @@ def test_a_file_that_cannot_be_judged_is_one_line_and_the_others_are_read(
     assert words in told.err
     assert str(path) in told.err
     assert told.err.count("\n") == 1
-    assert "no trap, nothing lost" in told.out
+    assert "no problem, nothing lost" in told.out
 
 
 def test_a_folder_is_no_file(tmp_path, capsys):

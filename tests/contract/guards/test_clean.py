@@ -92,4 +92,4 @@ def test_a_conversation_handed_over_sends_nothing_foreign(first, second):
     chat.send("What is the weather in Bern?")
     chat.model = f"{second}/high"
     chat.send("What is 2 + 2?")
-    assert guarded(tape.exchanges).traps == ()
+    assert guarded(tape.exchanges).problems == ()

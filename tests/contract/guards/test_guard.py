@@ -29,7 +29,7 @@ def test_thinking_that_is_dropped_where_no_one_refuses_is_a_loss():
     exchanges = changed(in_loop(CLAUDE), _without("thinking"))
     report = guarded(exchanges)
     assert [each.code for each in report.losses] == ["thinking_lost", "thinking_lost"]
-    assert report.traps == ()
+    assert report.problems == ()
     assert "exchange 1" in report.losses[0].what
 
 
@@ -69,7 +69,7 @@ def test_a_refusal_that_a_trap_explains_is_counted():
     refused = replace(exchanges[-1], head=ResponseHead(400), pieces=(b'{"type":"error"}',))
     report = guarded([*exchanges[:-1], refused])
     assert (report.errors, report.explained) == (1, 1)
-    assert report.traps[0].status == 400
+    assert report.problems[0].status == 400
 
 
 def test_a_refusal_for_another_reason_is_not_explained():
@@ -187,7 +187,7 @@ def test_what_another_model_thought_is_lost_to_a_saved_chat_that_changed_its_mod
     chat.model = "gemini-3-flash-preview/high"
     report = check_file(chat.to_json().encode())
     assert {each.code for each in report.findings} == {"thinking_lost"}
-    assert report.traps == ()
+    assert report.problems == ()
     assert report.findings[0].path == "messages[1].parts[0]"
     assert report.findings[0].exchange is None
 
@@ -201,7 +201,7 @@ def test_a_damaged_seal_of_a_saved_chat_is_found():
             if part["type"] == "thinking":
                 part["seal"]["value"] = part["seal"]["value"][:-3]
     report = check_file(json.dumps(saved).encode())
-    assert {(each.code, each.exchange) for each in report.traps} == {("seal_broken", None)}
+    assert {(each.code, each.exchange) for each in report.problems} == {("seal_broken", None)}
 
 
 def test_a_call_left_open_in_a_saved_chat_is_told():
@@ -222,7 +222,7 @@ def test_a_result_that_nobody_asked_for_in_a_saved_chat_is_told():
     messages = [Message("user", (result, Text("Well?"))), Message("assistant", (Text("Yes."),))]
     chat = chat_with(Emulator(), CLAUDE, messages=messages)
     report = check_file(chat.to_json().encode())
-    assert report.traps == ()
+    assert report.problems == ()
 
 
 def test_a_chat_with_a_model_nobody_knows_is_a_clear_error():

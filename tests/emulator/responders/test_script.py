@@ -194,6 +194,16 @@ def test_turns_that_are_left_over_are_listed():
     [
         ({"fault": "429 2.5"}, "ScriptedTurn(fault='429 2.5')"),
         ({"text": "hi", "thinking": "hm"}, "ScriptedTurn(text='hi', thinking='hm')"),
+        ({"txt": "a"}, "a turn has no field 'txt'; did you mean 'text'? its fields are text "),
+        ({"text": "a", "nope": 1}, "a turn has no field 'nope'; its fields are text thinking "),
+        (
+            {"text": "a", "when": {"contains": "owl"}},
+            "ScriptedTurn(text='a', when=When(contains='owl'))",
+        ),
+        (
+            {"tool_calls": [{"name": "go", "arguments": {"a": 1}}]},
+            "ScriptedTurn(tool_calls=(ScriptedCall(name='go', arguments={'a': 1}),))",
+        ),
         (429, "ScriptedTurn(fault=429)"),
         (None, "a text, a ScriptedTurn, a Reply or a function"),
         (["one", "two"], "one after the other"),
@@ -216,6 +226,7 @@ def test_what_is_no_turn_is_refused_where_it_is_given(turn, instead):
         ("hello", "script=['hello']"),
         (ScriptedTurn(text="hello"), "script=[ScriptedTurn(text='hello')]"),
         ({"text": "hello"}, "script=[ScriptedTurn(text='hello')]"),
+        ({"txt": "hello"}, "a turn has no field 'txt'; did you mean 'text'?"),
     ],
 )
 def test_a_script_is_a_list(script, instead):
@@ -230,6 +241,15 @@ def test_a_script_is_a_list(script, instead):
         (ScriptedTurn, {"usage": {"thinking": 5}}, "use pondero.Usage(thinking=5)"),
         (ScriptedTurn, {"tool_calls": ("search",)}, "'search' is no call; use ScriptedCall("),
         (ScriptedTurn, {"tool_calls": ScriptedCall("search")}, "add a comma"),
+        (ScriptedTurn, {"text": 5}, "text=5 is no text"),
+        (ScriptedTurn, {"thinking": ["a", 5]}, "thinking=['a', 5] is no text, and no tuple of"),
+        (
+            ScriptedTurn,
+            {"parts": "hello"},
+            "parts='hello' is no tuple of parts; use (pondero.Text(",
+        ),
+        (ScriptedTurn, {"parts": ("hello",)}, "parts=('hello',) is no tuple of parts"),
+        (ScriptedTurn, {"when": {"contains": "x"}}, "when={'contains': 'x'} is no When; use When("),
         (When, {"dialect": "opnai"}, "dialect='opnai' is unknown; use "),
         (When, {"model": "claude-opus-5/high"}, "a request has the model's name alone"),
     ],

@@ -101,7 +101,7 @@ def test_levels_that_a_limit_of_tokens_makes_one_are_said_with_the_limit():
     told = sweep_of(30, models=models, levels="off,low,high", max_tokens=2_000)
     page = Page(render_report(told))
     assert (
-        "low and high send the same to google:gemini-2.5-flash, because --max-tokens 2,000 leaves"
+        "low and high send the same to google:gemini-2.5-flash, because --max-tokens 2000 leaves"
         in page.text
     )
     assert "each level is sent in full." in page.text

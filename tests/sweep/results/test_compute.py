@@ -248,7 +248,22 @@ def test_levels_that_think_the_same_are_named_and_decide_nothing():
 def test_an_arm_above_the_reference_is_measured_and_not_compared():
     results = found(200, ladder(0.9, 0.9, 0.9), levels="off,low,high", reference="low")
     assert results.arms[2].reason == "dearer"
+    assert any(
+        "not compared: its level is above the reference's" in line for line in results.lines()
+    )
     assert results.recommend().level == "off"
+
+
+def test_a_dearer_arm_of_another_model_is_said_to_cost_more():
+    def answer(ask):
+        return answered(ask, right=True, cost=("0.001", "0.01", "0.1")[ask.arm])
+
+    options = {"models": ("claude-opus-5", "gpt-5.5/high"), "levels": "low,high", "past_gate": True}
+    results = found(100, answer, **options)
+    assert results.arms[2].reason == "dearer"
+    assert "openai:gpt-5.5/high  not compared: it costs more than the reference" in "\n".join(
+        results.lines()
+    )
 
 
 def test_against_the_best_an_arm_must_be_shown_against_every_other():

@@ -73,6 +73,19 @@ def test_a_kind_for_which_the_cheap_level_is_worse_keeps_the_reference():
     assert any("'adopt --by-kind' gives high to them" in line for line in results.lines())
 
 
+def test_the_number_of_a_kind_is_how_many_of_its_questions_were_compared():
+    def right(arm, question):
+        return arm == 1 or question.metadata["kind"] == "easy" or number(question) % 10 == 1
+
+    results = found(400, ["easy"] * 3 + ["hard"], right, margin=0.3)
+    easy, hard = ({each.kind: each for each in results.kinds}[name] for name in ("easy", "hard"))
+    asked = [row.question.metadata["kind"] for row in results.rows if row.cells[0]]
+    pilot = asked[: results.pilot]
+    assert pilot.count("hard") < hard.units < asked.count("hard")
+    assert easy.units + hard.units < results.arms[0].n
+    assert f"hard ({hard.units})" in "\n".join(results.lines())
+
+
 def test_a_kind_with_too_few_questions_keeps_the_reference_whatever_the_whole_recommends():
     results = found(240, ["most", "most", "most", "few"], lambda _arm, _question: True)
     assert results.recommend().level == "low"

@@ -6,7 +6,7 @@ import random
 import pytest
 from tests.sweep.runs import Scripted, answered, begun, runner
 
-from pondero.errors import UsageError
+from pondero.errors import BadParameter, UsageError
 from pondero.sweep.engines.engine import TrialResult
 from pondero.sweep.results.compute import compute_results
 from pondero.sweep.run.growth import add_run_arm, extend_run, raise_budget
@@ -127,6 +127,16 @@ def test_a_process_that_waited_for_the_lock_goes_on_with_the_facts_as_they_are_n
         raise_budget(run, 7.0)
         with other.hold_lock():
             assert other.facts.spec.budget == 7.0
+
+
+def test_an_added_question_that_cannot_be_judged_is_named_with_its_line(tmp_path):
+    path = tmp_path / "more.jsonl"
+    path.write_text('{"input": "What is 500 * 23?", "target": "11500"}\n{"input": "Why?"}\n')
+    with (
+        begun(100) as run,
+        pytest.raises(BadParameter, match=r"more\.jsonl:2: question '\d+' has no"),
+    ):
+        extend_run(run, path)
 
 
 def test_questions_are_for_a_level_that_is_not_decided():

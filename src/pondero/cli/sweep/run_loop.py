@@ -85,8 +85,10 @@ def run_and_print(
     from msgspec.structs import replace
 
     from ...sweep import compute_results
+    from .summary import print_wait
 
     code, is_told = _drive(begun, engine, grader, asks=asks, shown=not as_json)
+    print_wait("the results", begun.summarize().questions)
     results = compute_results(begun)
     if code and not as_json:  # interrupted: the forecast after the pilot is on the screen already
         results = replace(results, forecasts=())
@@ -215,14 +217,15 @@ class _Gate:
 
     def passes(self, driver: "Runner", begun: "Run", *, outlives: bool) -> bool:
         """Return whether the rest is asked; if nothing is wrong, after a forecast."""
-        budget = begun.facts.spec.budget
         is_open = self._is_open(driver, begun)
-        return is_open and self._wants_rest(driver, budget, outlives=outlives)
+        return is_open and self._wants_rest(driver, begun, outlives=outlives)
 
-    def _wants_rest(self, driver: "Runner", budget: float | None, *, outlives: bool) -> bool:
+    def _wants_rest(self, driver: "Runner", begun: "Run", *, outlives: bool) -> bool:
         from ...sweep import describe_forecast
-        from .summary import print_sentence
+        from .summary import print_sentence, print_wait
 
+        budget = begun.facts.spec.budget
+        print_wait("the forecast", begun.summarize().questions)
         for each in driver.forecast():
             print_sentence(describe_forecast(each, budget=budget), err=True)
         if not self.asks or outlives or not _has_terminal():

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _OFTEN = 0.1  # seconds between two drawings
 _LARGE = 1_000  # questions whose chance to decide takes more than a second
+_VERY_LARGE = 10_000  # more than ten seconds
 
 
 def print_sentence(text: str, *, err: bool, **style: Any) -> None:
@@ -26,6 +27,12 @@ def print_sentence(text: str, *, err: bool, **style: Any) -> None:
         width = shutil.get_terminal_size().columns
         text = textwrap.fill(text, width, break_on_hyphens=False, break_long_words=False)
     echo(style_text(text, **style) if style else text, err=err)
+
+
+def print_wait(subject: str, questions: int, *, long: str = "some seconds") -> None:
+    """Say that something is being computed, if it takes long for this number of questions."""
+    if questions >= _LARGE:
+        echo(f"computing {subject}, for {long}", err=True)
 
 
 def print_outline(outline: "Outline", *, err: bool) -> None:
@@ -44,8 +51,8 @@ def print_outline(outline: "Outline", *, err: bool) -> None:
         echo(style_text(f"{arm.name:<{width}}", fg="cyan"), star, same, err=err)
     problems = outline.problems()
     if not problems:
-        if outline.units >= _LARGE:
-            echo("computing the chance that these questions decide, for some seconds", err=True)
+        long = "some seconds" if outline.units < _VERY_LARGE else "half a minute or so"
+        print_wait("the chance that these questions decide", outline.units, long=long)
         print_sentence(outline.describe_sample_size(), err=err)
     repeats = f", {outline.spec.repeats} times each" if outline.spec.repeats > 1 else ""
     echo(f"{outline.asks:,} answers at most: {len(outline.arms)} arms{repeats}", err=err)

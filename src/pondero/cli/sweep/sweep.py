@@ -296,10 +296,15 @@ def list_(*, as_json: bool) -> None:
     from ...sweep import list_runs
 
     found = list_runs()
+    best = [_find_recommended(each.run) for each in found]
     if as_json:
-        print_json({"runs": to_builtins(found)})
+        rows = zip(to_builtins(found), best, strict=True)
+        print_json({"runs": [{**each, "recommended": name} for each, name in rows]})
         return
-    told = [_describe_result(each.run) for each in found]
+    told = [
+        name or f"nothing of {', '.join(each.models)}"
+        for each, name in zip(found, best, strict=True)
+    ]
     width = max(map(len, told), default=0)
     for each, result in zip(found, told, strict=True):
         day = datetime.fromtimestamp(each.started, UTC).strftime("%Y-%m-%d %H:%M")
@@ -312,15 +317,12 @@ def list_(*, as_json: bool) -> None:
         echo("there are no runs yet; 'pondero sweep run' makes one", err=True)
 
 
-def _describe_result(name: str) -> str:
-    """Return what a run recommends, or which models it asks."""
+def _find_recommended(name: str) -> str | None:
     from ...sweep import Run, compute_results
 
     with Run.open(name) as run:
         found = compute_results(run).recommendation
-        if found is not None:
-            return found.name
-        return f"nothing of {', '.join(run.summarize().models)}"
+        return None if found is None else found.name
 
 
 @sweep.command(epilog=examples("pondero sweep show last", "pondero sweep show last --json"))

@@ -50,7 +50,7 @@ def guard(files: tuple[str, ...], *, strict: bool, as_json: bool) -> int:
         _print(reports, errors)
     if errors:
         return 2
-    return int(any(report.findings if strict else report.traps for report in reports))
+    return int(any(report.findings if strict else report.problems for report in reports))
 
 
 def _read(name: str) -> bytes:
@@ -79,7 +79,7 @@ def _json(reports: list[GuardReport], errors: dict[str, str]) -> dict[str, objec
     return {
         "files": [report.to_json() for report in reports],
         "errors": [{"name": name, "error": error} for name, error in errors.items()],
-        "traps": sum(len(report.traps) for report in reports),
+        "problems": sum(len(report.problems) for report in reports),
         "losses": sum(len(report.losses) for report in reports),
     }
 
@@ -96,7 +96,7 @@ def _print(reports: list[GuardReport], errors: dict[str, str]) -> None:
 def _print_report(report: GuardReport) -> None:
     echo(style_text(report.name, bold=True))
     echo(_wrap(_contents(report), "  "))
-    for finding in (*report.traps, *report.losses):
+    for finding in (*report.problems, *report.losses):
         echo()
         _print_finding(finding)
     echo()
@@ -140,15 +140,16 @@ def _print_finding(finding: GuardFinding) -> None:
 
 def _verdict(report: GuardReport) -> str:
     if report.findings:
-        told = f"{_count(len(report.traps), 'trap')}, {_count(len(report.losses), 'loss', 'es')}"
+        problems = _count(len(report.problems), "problem")
+        told = f"{problems}, {_count(len(report.losses), 'loss', 'es')}"
     elif report.exchanges:
-        told = "no trap, nothing lost"
+        told = "no problem, nothing lost"
     else:
         told = "nothing to judge: no exchange with a model on a wire we know"
     if not report.errors:
         return told
     refused = f"{_count(report.errors, 'request')} refused by the service"
-    return f"{told}; {refused}, {report.explained:,} of them for a trap"
+    return f"{told}; {refused}, {report.explained:,} of them for a problem"
 
 
 def _count(number: int, word: str, plural: str = "s") -> str:

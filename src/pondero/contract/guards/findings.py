@@ -50,7 +50,7 @@ class GuardReport(Struct, frozen=True, kw_only=True):
     findings: tuple[GuardFinding, ...] = ()
 
     @property
-    def traps(self) -> tuple[GuardFinding, ...]:
+    def problems(self) -> tuple[GuardFinding, ...]:
         """Return the issues that a service rejects."""
         return tuple(each for each in self.findings if each.refused)
 

@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from threading import Lock
+from types import UnionType
 from typing import get_args
 
 from msgspec import DecodeError, Struct
@@ -21,6 +22,7 @@ from ...canon import (
     Usage,
     decode_json,
 )
+from ...catalog import did_you_mean
 from ...dialects import NAMES, AcceptedRequest
 from ...errors import BadParameter
 from ...thinking import LEVELS
@@ -134,6 +136,9 @@ class ScriptedTurn(
             raise BadParameter(message)
         if self.usage is not None and not isinstance(self.usage, Usage):
             raise BadParameter(f"usage={self.usage!r} is no Usage; use pondero.Usage(thinking=5)")
+        self._check_words()
+        if not isinstance(self.when, When):
+            raise BadParameter(f"when={self.when!r} is no When; use When(contains='owl')")
         calls: object = self.tool_calls
         if isinstance(calls, ScriptedCall):
             raise BadParameter("tool_calls is a tuple; add a comma: (ScriptedCall(...),)")
@@ -142,6 +147,17 @@ class ScriptedTurn(
             if not isinstance(call, ScriptedCall):
                 message = f"{call!r} is no call; use ScriptedCall('name', {{'argument': 1}})"
                 raise BadParameter(message)
+
+    def _check_words(self) -> None:
+        text: object = self.text
+        if not isinstance(text, str | None):
+            raise BadParameter(f"text={text!r} is no text")
+        if not isinstance(self.thinking, str) and not _holds_only(self.thinking, str):
+            message = f"thinking={self.thinking!r} is no text, and no tuple of texts"
+            raise BadParameter(message)
+        if not _holds_only(self.parts, Part):
+            message = f"parts={self.parts!r} is no tuple of parts; use (pondero.Text('hello'),)"
+            raise BadParameter(message)
 
     @property
     def planned_fault(self) -> Fault | None:
@@ -180,6 +196,10 @@ class ScriptedTurn(
             yield ToolCall(call.id, call.name, call.arguments)
 
 
+def _holds_only(given: object, kind: type | UnionType) -> bool:
+    return isinstance(given, tuple | list) and all(isinstance(each, kind) for each in given)
+
+
 Scripted = ScriptedTurn | Reply | str | Responder
 NextFault = Callable[[AcceptedRequest[Json]], Fault | None]
 """Gives the fault of an exchange whose turn has none."""
@@ -193,12 +213,12 @@ def turn_of(scripted: object) -> "Taking":
         return ScriptedTurn(text=scripted)
     if isinstance(scripted, Reply) or (callable(scripted) and not isinstance(scripted, type)):
         return _ScriptedFunction(scripted)
+    if isinstance(scripted, Mapping):
+        raise BadParameter(f"a turn is no dict; in Python use {_turn_text(scripted)}")
     raise BadParameter(f"{scripted!r} is not a turn; {_describe_turn(scripted)}")
 
 
 def _describe_turn(given: object) -> str:
-    if isinstance(given, Mapping):
-        return f"in Python use {_turn_text(given)}"
     if isinstance(given, int | Fault) and not isinstance(given, bool):
         return f"in Python use ScriptedTurn(fault={given!r})"
     if isinstance(given, list | tuple):
@@ -207,7 +227,30 @@ def _describe_turn(given: object) -> str:
 
 
 def _turn_text(given: Mapping[str, Json]) -> str:
-    return f"ScriptedTurn({', '.join(f'{name}={value!r}' for name, value in given.items())})"
+    """Return the turn that a dict means, as Python; raises BadParameter for an unknown field."""
+    fields = ScriptedTurn.__struct_fields__
+    for name in given:
+        if name not in fields:
+            hint = did_you_mean(str(name), fields)
+            message = f"a turn has no field {name!r}; {hint}its fields are {' '.join(fields)}"
+            raise BadParameter(message)
+    return _call_text("ScriptedTurn", given)
+
+
+def _call_text(kind: str, given: Mapping[str, Json]) -> str:
+    return f"{kind}({', '.join(f'{name}={_value_text(name, given[name])}' for name in given)})"
+
+
+def _value_text(name: str, value: Json) -> str:
+    if name == "when" and isinstance(value, Mapping):
+        return _call_text("When", value)
+    if name == "tool_calls" and isinstance(value, list | tuple):
+        calls = [
+            _call_text("ScriptedCall", each) if isinstance(each, Mapping) else repr(each)
+            for each in value
+        ]
+        return f"({', '.join(calls)},)"
+    return repr(value)
 
 
 class _ScriptedFunction:

@@ -21,7 +21,7 @@ and Python run in a process of their own (``isolation``), with the deadlines of 
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from pathlib import Path
 from string import ascii_uppercase
@@ -44,7 +44,7 @@ from .model_judges import (
     make_model_grader,
     make_rubric_grader,
 )
-from .number_reader import Decimals, NumberReading, read_number
+from .number_reader import NO_NUMBER, Decimals, NumberReading, read_number
 from .own_judges import make_code_grader, make_command_grader, make_python_check
 from .text_reader import fold, normalize, parse_json_answer
 
@@ -137,12 +137,24 @@ def find_judge_model(name: str) -> str | None:
     return name.partition(":")[2] if find_judge_kind(name).model is not None else None
 
 
-def check_questions(judge: str, questions: Iterable[Question]) -> None:
-    """Raise BadParameter if a judge cannot grade answers to one of these questions."""
+def check_questions(
+    judge: str, questions: Iterable[Question], places: Mapping[str, str] | None = None
+) -> None:
+    """Raise BadParameter if a judge cannot grade answers to one of these questions.
+
+    ``places``: file and line by the question's id, for the error.
+    """
     kind, argument = _find_kind(judge)
-    if kind.needs is not None:
-        for question in questions:
+    if kind.needs is None:
+        return
+    for question in questions:
+        try:
             kind.needs(question, argument)
+        except BadParameter as error:
+            if places is None or question.id not in places:
+                raise
+            message = f"{places[question.id]}: {error}"
+            raise BadParameter(message) from None
 
 
 # -- texts -----------------------------------------------------------------------------------------
@@ -217,12 +229,10 @@ def _find_numbers(question: Question, decimals: Decimals) -> list[NumberReading]
     read = [read_number(target, decimals) for target in find_targets(question)]
     found = [each for each in read if not each.problem]
     if not found:
-        problem = read[0].problem.replace("the answer", "it")
-        message = (
-            f"question {question.id!r} has no number in its target {question.target[0]!r}: "
-            f"{problem}"
-        )
-        raise BadParameter(message)
+        problem = read[0].problem
+        why = "" if problem == NO_NUMBER else f": {problem}"
+        message = f"question {question.id!r} has no number in its target {question.target[0]!r}"
+        raise BadParameter(f"{message}{why}")
     return found
 
 

@@ -86,6 +86,7 @@ _ASIDES = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|【[^【】]*】")
 _LIST_NUMBER = re.compile(r"(?m)^[ \t]*\d{1,3}[.)][ \t]+(?=\S)")
 _EITHER = re.compile(r"\W{0,3}\b(?:or|oder|ou)\b\W{0,3}|\s?-\s?", re.IGNORECASE)
 _SEPARATORS = re.compile(r"[.,' _]")
+NO_NUMBER = "the answer has no number"
 
 
 class NumberReading(Struct, frozen=True):
@@ -136,9 +137,7 @@ def read_number(text: str, decimals: Decimals = "point") -> NumberReading:
         if found := _find_last(_without_asides(part), decimals):
             return found
     whole = _LIST_NUMBER.sub(" ", said) if "\n" in said.strip() else said
-    return _find_last(_without_asides(whole), decimals) or NumberReading(
-        problem="the answer has no number"
-    )
+    return _find_last(_without_asides(whole), decimals) or NumberReading(problem=NO_NUMBER)
 
 
 def is_number(text: str, decimals: Decimals = "point") -> bool:

@@ -174,7 +174,10 @@ def _arm(results: "SweepResults", arm: "ArmResult") -> Iterator[Finding]:
     elif arm.verdict == "undecided" and arm.reason in _UNDECIDED:
         bet = arm.history and results.has_bets
         capital = f"; capital {arm.capital or 0:.3g} of 20" if bet else ""
-        yield "undecided", f"{name}  {_UNDECIDED[arm.reason]}{capital}{measured}"
+        why = _UNDECIDED[arm.reason]
+        if arm.reason == "dearer" and arm.model == results.reference.model:
+            why = "not compared: its level is above the reference's"
+        yield "undecided", f"{name}  {why}{capital}{measured}"
     if arm.effect.effect in ("same", "less"):
         yield _effect(arm)
 
@@ -183,7 +186,7 @@ _UNDECIDED = {
     "waiting": "more questions are needed",
     "pool": "not shown within this pool",
     "unmeasured": "nothing was measured: the reference has no graded answer",
-    "dearer": "not compared: it is above the reference",
+    "dearer": "not compared: it costs more than the reference",
 }
 
 

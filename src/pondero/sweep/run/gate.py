@@ -77,10 +77,8 @@ def check_units(
     least = fewest(margin) if least is None else least
     if units >= least:
         return []
-    why = (
-        f"{units} {noun} are too few to show anything within {describe_points(margin)}: "
-        f"{least} are the least"
-    )
+    few = f"{units} {noun} are" if units != 1 else f"1 {noun.removesuffix('s')} is"
+    why = f"{few} too few to show anything within {describe_points(margin)}: {least} are the least"
     return [GateProblem("few", why)]
 
 

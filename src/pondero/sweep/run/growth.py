@@ -1,6 +1,7 @@
 """How a run grows: more budget, more questions, another arm. What is there stays as it is."""
 
 from collections.abc import Sequence
+from decimal import Decimal
 from itertools import count
 
 from msgspec.structs import replace
@@ -28,6 +29,12 @@ def raise_budget(run: Run, budget: float | None) -> None:
 def _set_budget(run: Run, budget: float | None) -> None:
     if budget is not None:
         spec_of(budget=budget)
+        if Decimal(str(budget)) < run.spent:
+            message = (
+                f"--budget {budget:g} is less than the ${run.spent:.4f} that run {run.facts.run} "
+                "has spent; name what you are willing to spend in all"
+            )
+            raise BadParameter(message)
         run.change(spec=replace(run.facts.spec, budget=budget), is_closed=False)
 
 
@@ -58,8 +65,11 @@ def extend_run(run: Run, data: Data, *, budget: float | None = None) -> int:
     with run.hold_facts():
         _set_budget(run, budget)
         facts, before = run.facts, run.questions()
-        new = _find_new(facts, before, _renumber(found, before))
-        check_questions(facts.spec.judge, new)
+        numbered = _renumber(found, before)
+        new = _find_new(facts, before, numbered)
+        named = (each.id for each in numbered)
+        places = dict(zip(named, found.places, strict=False))
+        check_questions(facts.spec.judge, new, places)
         contest = make_comparison(Scores(run, facts.spec.judge)).advance()
         arm, at = _next_arm(facts, contest)
         order = shuffle(new, facts.spec.seed + len(before), cluster=facts.spec.cluster)

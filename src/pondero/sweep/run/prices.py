@@ -28,10 +28,11 @@ def max_answer_cost(
             "set --max-tokens"
         )
         raise BadParameter(message)
-    return _price(arm, Usage(input=_count_bytes(question, system) + _ENVELOPE, output=most))
+    return _price(arm, Usage(input=count_bytes(question, system) + _ENVELOPE, output=most))
 
 
-def _count_bytes(question: Question, system: str | None) -> int:
+def count_bytes(question: Question, system: str | None = None) -> int:
+    """Return the bytes of a prompt, by which its cost is estimated."""
     return len(dump_json(question.prompt).encode()) + len((system or "").encode())
 
 
@@ -54,7 +55,7 @@ def max_trial_cost(spec: Spec, arm: Arm, question: Question) -> Decimal:
 
 def usual_trial_cost(spec: Spec, arm: Arm, question: Question, tokens: int) -> Decimal:
     """Return about what an answer of this length costs; raise BadParameter without a price."""
-    words = _count_bytes(question, spec.system) // _BYTES_OF_TOKEN
+    words = count_bytes(question, spec.system) // _BYTES_OF_TOKEN
     return _price(arm, Usage(input=words, output=tokens)) * _find_discount(spec, arm)
 
 
