@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from typing import Any
+from typing import Any, NoReturn
 
 import msgspec
 import pytest
@@ -59,10 +59,11 @@ class Slow(list):
         return super().__iter__()
 
 
-class Hostile:
-    @property
-    def __class__(self):  # type: ignore[misc]  # what it does is the point
-        raise SystemExit
+def _raise_exit(_: object) -> NoReturn:
+    raise SystemExit
+
+
+Hostile = type("Hostile", (), {"__class__": property(_raise_exit)})
 
 
 def _yield(*events):
