@@ -5,6 +5,7 @@ from .cost import Bill, Cost
 from .decoder import convert_json, decode_json, get_decoder, pydantic_adapter, union_members
 from .emulation import EMULATED, EMULATED_ID, EMULATOR_HEADER, OFFLINE, RECORDING, is_emulated
 from .events import (
+    COUNTS,
     AdjustmentNote,
     Event,
     Finish,
@@ -31,6 +32,7 @@ from .http import (
     parse_duration,
 )
 from .json import dump_json, encode_json, escape_controls, get_path, load_json, merge_json
+from .media_tokens import MEDIA, MediaTokens, Medium, add_media, fit_media
 from .partial_json import parse_partial
 from .parts import (
     BETWEEN_THOUGHTS,
@@ -74,11 +76,13 @@ from .written_turns import EarlierTurns, WrittenBody, WrittenTurns
 
 __all__ = [
     "BETWEEN_THOUGHTS",
+    "COUNTS",
     "EMULATED",
     "EMULATED_ID",
     "EMULATOR_HEADER",
     "HIDDEN",
     "LEAST_LEARNED",
+    "MEDIA",
     "OFFLINE",
     "RECORDING",
     "AdjustmentNote",
@@ -96,6 +100,8 @@ __all__ = [
     "Image",
     "Json",
     "LevelUpdate",
+    "MediaTokens",
+    "Medium",
     "Message",
     "Origin",
     "OutputFormat",
@@ -132,6 +138,7 @@ __all__ = [
     "Verdict",
     "WrittenBody",
     "WrittenTurns",
+    "add_media",
     "convert_json",
     "convert_saved",
     "decode_json",
@@ -140,6 +147,7 @@ __all__ = [
     "encode_json",
     "escape_controls",
     "find_secrets",
+    "fit_media",
     "format_seconds",
     "get_decoder",
     "get_path",

@@ -1,9 +1,12 @@
 """Reads token counts into disjoint buckets; thoughts are outside the output (51 of 51 recorded)."""
 
-from msgspec import Struct
-from msgspec.structs import astuple, replace
+from operator import attrgetter
 
-from pondero.canon import Usage, known_count
+from msgspec import Struct
+from msgspec.structs import replace
+
+from pondero.canon import Json, MediaTokens, Usage, fit_media, known_count
+from pondero.dialects.media_counts import read_media
 
 
 class Counts(Struct, frozen=True, gc=False):
@@ -15,22 +18,47 @@ class Counts(Struct, frozen=True, gc=False):
     total_thought_tokens: int | None = 0
     total_tool_use_tokens: int | None = 0
     total_tokens: int | None = -1
+    input_tokens_by_modality: Json = None
+    cached_tokens_by_modality: Json = None
+    output_tokens_by_modality: Json = None
+    tool_use_tokens_by_modality: Json = None
+
+
+_get_counts = attrgetter(*Counts.__struct_fields__[:6])
+_NO_COUNTS = _get_counts(Counts())
 
 
 def usage(counts: Counts | None) -> Usage:
     """Return the buckets; all unknown if nothing was counted."""
-    if counts is None or counts == Counts():
+    if counts is None or (found := _get_counts(counts)) == _NO_COUNTS:
         return Usage()
-    *buckets, total = (each or 0 for each in astuple(counts))
+    *buckets, total = (each or 0 for each in found)
     if any(known_count(each) is None for each in buckets):
         return Usage()
     prompt, cached, output, thinking, tools = buckets
     cached = min(cached, prompt)
+    new = prompt - cached + tools
     used = Usage(
-        input=prompt - cached + tools,
+        input=new,
         cache_read=cached,
         output=output,
         thinking=thinking,
         total=total,
+        media=_find_media(counts, new, cached, output + thinking),
     )
     return used if known_count(total) is not None else replace(used, total=used.known_total)
+
+
+def _find_media(counts: Counts, new: int, cached: int, output: int) -> MediaTokens | None:
+    prompt, written = counts.input_tokens_by_modality, counts.output_tokens_by_modality
+    tools = counts.tool_use_tokens_by_modality
+    if prompt is None and written is None and tools is None:
+        return None
+    return fit_media(
+        input=new,
+        cache_read=cached,
+        output=output,
+        prompt=read_media(prompt, tools),
+        cached=read_media(counts.cached_tokens_by_modality),
+        written=read_media(written),
+    )

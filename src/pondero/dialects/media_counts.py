@@ -1,0 +1,32 @@
+"""Reads how many tokens of a count are of which medium, in the two forms that services have.
+
+OpenAI writes an object (``{"audio_tokens": 3}``), Google a list
+(``[{"modality": "AUDIO", "tokenCount": 3}]``, in its Interactions API with ``tokens``).
+"""
+
+from ..canon import MEDIA, Json, Medium, known_count
+
+_FIELDS: dict[str, Medium] = {f"{medium}_tokens": medium for medium in MEDIA}
+_MODALITIES: dict[str, Medium] = {
+    word: medium for medium in MEDIA for word in (medium, medium.upper())
+}
+
+
+def read_media(*details: Json) -> dict[Medium, int]:
+    """Return the tokens of each medium in the details of counts; text is left out."""
+    found: dict[Medium, int] = {}
+    for each in details:
+        if isinstance(each, dict):
+            for name, medium in _FIELDS.items():
+                _add(found, medium, each.get(name))
+        elif isinstance(each, list):
+            for item in each:
+                modality = item.get("modality") if isinstance(item, dict) else None
+                if isinstance(modality, str) and modality in _MODALITIES:
+                    _add(found, _MODALITIES[modality], item.get("tokenCount", item.get("tokens")))
+    return found
+
+
+def _add(found: dict[Medium, int], medium: Medium, count: Json) -> None:
+    if known := known_count(count):
+        found[medium] = found.get(medium, 0) + known
