@@ -230,7 +230,7 @@ def _flat_rates(address: str, model: str, minute: int) -> _Rates | None:
     except (LookupError, ValueError):
         return None
     prices = {name: price for name, price in vars(found.model_price).items() if price is not None}
-    if not {"input_mtok", "output_mtok"} <= set(prices) or _BY_REQUEST & set(prices):
+    if "input_mtok" not in prices or _BY_REQUEST & set(prices):
         return None
     all_ways = [price for name, price in prices.items() if name.endswith("_mtok")]
     tiered = [price for price in all_ways if isinstance(price, genai_prices.types.TieredPrices)]
@@ -240,7 +240,8 @@ def _flat_rates(address: str, model: str, minute: int) -> _Rates | None:
         for name, price in prices.items()
         if name.endswith("_mtok")
     }
-    one_way, other_way = base["input_mtok"], base["output_mtok"]
+    # An embedding has no answer, and no price for one.
+    one_way, other_way = base["input_mtok"], base.get("output_mtok", Decimal(0))
     # A kind without a price of its own is charged as input; genai-prices knows which.
     read_way, write_way = (cost * _MILLION - other_way for cost in cached)
     media_input = {each: base[name] for each in MEDIA if (name := f"input_{each}_mtok") in base}
