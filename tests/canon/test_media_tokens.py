@@ -55,7 +55,7 @@ def test_usages_add_up_with_their_media():
 
 
 def test_a_usage_that_was_saved_before_is_read():
-    saved = {name: 1 for name in COUNTS}
+    saved = dict.fromkeys(COUNTS, 1)
     assert msgspec.convert(saved, Usage) == Usage(1, 1, 1, 1, 1, 1)
     spoken = Usage(5, output=3, media=MediaTokens(output_audio=3))
     assert msgspec.json.decode(msgspec.json.encode(spoken), type=Usage) == spoken

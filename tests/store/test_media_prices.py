@@ -28,10 +28,10 @@ def make_usage(draw: st.DrawFn) -> Usage:
     new, cached, output, thinking = (draw(COUNT) for _ in range(4))
     rooms = {"input": new, "cache_read": cached, "output": output + thinking}
     counts: dict[str, int] = {}
-    for kind, room in rooms.items():
-        for medium in MEDIA:
+    for medium in MEDIA:
+        for kind, room in rooms.items():
             counts[f"{kind}_{medium}"] = part = draw(st.integers(0, room))
-            room -= part
+            rooms[kind] = room - part
     return Usage(new, cached, None, output, thinking, media=MediaTokens(**counts))
 
 

@@ -12,8 +12,9 @@ class Usage(Struct, frozen=True):
     """Token counts: ``input + cache_read + cache_write + output + thinking = total``.
 
     An unknown count is None, never 0. ``output`` is the visible answer. If a service does not
-    report thinking separately, ``thinking`` is None and ``output`` includes it. ``media``: which of
-    these tokens are audio, images or video; None if the service reports none.
+    report thinking separately, ``thinking`` is None and ``output`` includes it. ``media``: how many
+    of these tokens are audio, images or video, by medium (``input_audio``, ``cache_read_image``,
+    ``output_video`` and so on); None if the service reports none.
 
     >>> usage = client.ask("claude-opus-5/low", "What is 17 * 23?").usage
     >>> usage.total == usage.input + usage.output + usage.thinking
