@@ -167,6 +167,20 @@ def test_a_picture_costs_the_same_for_a_client_of_another_api():
     assert (usage["prompt_tokens"], usage["total_tokens"]) == (PROMPT, PROMPT + ANSWER)
 
 
+def test_a_client_of_gemini_reads_how_much_of_another_apis_answer_was_sound():
+    found = ask(Service(chat_answer(stream=False)), "gemini", SPEECH, {"contents": CONTENTS})
+    usage = json.loads(found.answers[0].body)["usageMetadata"]
+    assert (usage["promptTokenCount"], usage["candidatesTokenCount"]) == (1_000, 500)
+    assert usage["promptTokensDetails"] == [
+        {"modality": "TEXT", "tokenCount": 400},
+        {"modality": "AUDIO", "tokenCount": 600},
+    ]
+    assert usage["candidatesTokensDetails"] == [
+        {"modality": "TEXT", "tokenCount": 100},
+        {"modality": "AUDIO", "tokenCount": 400},
+    ]
+
+
 @pytest.mark.parametrize("stream", [False, True])
 def test_speech_in_a_conversation_costs_what_speech_costs(stream):
     body = {

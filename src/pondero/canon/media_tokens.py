@@ -35,6 +35,12 @@ class MediaTokens(Struct, frozen=True, omit_defaults=True):
         """Return the tokens of both together."""
         return MediaTokens(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
+    def sum_counts(self, *counts: str) -> dict[Medium, int]:
+        """Return the tokens of each medium in these counts together, such as ``input``."""
+        return {
+            medium: sum(getattr(self, f"{count}_{medium}") for count in counts) for medium in MEDIA
+        }
+
 
 def add_media(first: MediaTokens | None, second: MediaTokens | None) -> MediaTokens | None:
     """Return the tokens of both together; None if neither has any."""

@@ -14,7 +14,7 @@ from time import time
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from ..canon import MEDIA, MediaTokens, Medium, Usage, fit_media
 from .files import load_catalog
@@ -74,24 +74,24 @@ def _count_media(usage: Usage) -> dict[str, int]:
     """Return media as genai-prices counts them: all of the prompt, and those in the cache again."""
     if usage.media is None:
         return {}
-    known = asdict(usage.media)
+    known = usage.media
     fitted = fit_media(  # genai-prices has no price for parts that exceed the whole
         input=usage.input,
         cache_read=usage.cache_read,
         output=(usage.output or 0) + (usage.thinking or 0),
-        prompt={each: known[f"input_{each}"] + known[f"cache_read_{each}"] for each in MEDIA},
-        cached={each: known[f"cache_read_{each}"] for each in MEDIA},
-        written={each: known[f"output_{each}"] for each in MEDIA},
+        prompt=known.sum_counts("input", "cache_read"),
+        cached=known.sum_counts("cache_read"),
+        written=known.sum_counts("output"),
     )
-    counts: dict[str, int] = {}
-    for medium in MEDIA if fitted is not None else ():
-        again = getattr(fitted, f"cache_read_{medium}")
-        counts |= {
-            f"input_{medium}_tokens": getattr(fitted, f"input_{medium}") + again,
-            f"cache_{medium}_read_tokens": again,
-            f"output_{medium}_tokens": getattr(fitted, f"output_{medium}"),
-        }
-    return counts
+    if fitted is None:
+        return {}
+    prompt, cached = fitted.sum_counts("input", "cache_read"), fitted.sum_counts("cache_read")
+    written = fitted.sum_counts("output")
+    return {
+        **{f"input_{medium}_tokens": count for medium, count in prompt.items()},
+        **{f"cache_{medium}_read_tokens": count for medium, count in cached.items()},
+        **{f"output_{medium}_tokens": count for medium, count in written.items()},
+    }
 
 
 def price_most(
