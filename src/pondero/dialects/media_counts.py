@@ -7,9 +7,29 @@ OpenAI writes an object (``{"audio_tokens": 3}``), Google a list
 from ..canon import MEDIA, Json, Medium, known_count
 
 _FIELDS: dict[str, Medium] = {f"{medium}_tokens": medium for medium in MEDIA}
+_TEXTS = ("TEXT", "text")
 _MODALITIES: dict[str, Medium] = {
     word: medium for medium in MEDIA for word in (medium, medium.upper())
 }
+
+
+def has_media(*details: Json) -> bool:
+    """Return whether the details of counts may have more than text: nearly none do.
+
+    It calls nothing, because every answer is looked at.
+    """
+    for each in details:
+        if type(each) is dict:
+            for name in _FIELDS:
+                if each.get(name):
+                    return True
+        elif type(each) is list:
+            for item in each:
+                if type(item) is not dict or "modality" not in item:
+                    return True
+                if item["modality"] not in _TEXTS:
+                    return True
+    return False
 
 
 def read_media(*details: Json) -> dict[Medium, int]:

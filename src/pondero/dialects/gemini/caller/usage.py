@@ -6,8 +6,8 @@ from operator import attrgetter
 import msgspec
 from msgspec.structs import replace
 
-from pondero.canon import HttpRequest, Json, MediaTokens, Usage, fit_media, known_count
-from pondero.dialects.media_counts import read_media
+from pondero.canon import HttpRequest, Json, Usage, fit_media, known_count
+from pondero.dialects.media_counts import has_media, read_media
 
 from .chunks import Counts
 
@@ -67,32 +67,30 @@ def usage(counts: Counts | None) -> Usage:
     elif 0 < thinking <= output and total == prompt + output + tools:
         output -= thinking  # the other reading of the docs: thoughts as part of the candidates
     cached = min(cached, prompt)
-    new = max(prompt - cached, 0) + tools
     used = Usage(
-        input=new,
+        input=max(prompt - cached, 0) + tools,
         cache_read=cached,
         output=output,
         thinking=thinking,
         total=total,
-        media=_find_media(counts, new, cached, output + thinking),
     )
+    if has_media(*_get_details(counts)):
+        used = _add_media(used, counts)
     return replace(used, total=used.known_total) if _is_wrong(total) else used
 
 
-def _find_media(counts: Counts, new: int, cached: int, output: int) -> MediaTokens | None:
-    """Return the media in these counts (google-genai 3.1.0, ``ModalityTokenCount``)."""
-    prompt, tools = counts.prompt_tokens_details, counts.tool_use_prompt_tokens_details
-    written = counts.candidates_tokens_details
-    if prompt is None and tools is None and written is None:
-        return None
-    return fit_media(
-        input=new,
-        cache_read=cached,
-        output=output,
+def _add_media(used: Usage, counts: Counts) -> Usage:
+    """Return counts with their media (google-genai 3.1.0, ``ModalityTokenCount``)."""
+    prompt, cached, written, tools = _get_details(counts)
+    media = fit_media(
+        input=used.input,
+        cache_read=used.cache_read,
+        output=(used.output or 0) + (used.thinking or 0),
         prompt=read_media(prompt, tools),
-        cached=read_media(counts.cache_tokens_details),
+        cached=read_media(cached),
         written=read_media(written),
     )
+    return replace(used, media=media)
 
 
 def _is_wrong(count: int) -> bool:
@@ -105,6 +103,7 @@ _DETAILS = (
     *("prompt_tokens_details", "cache_tokens_details"),
     *("candidates_tokens_details", "tool_use_prompt_tokens_details"),
 )
+_get_details = attrgetter(*_DETAILS)
 _get_counts = attrgetter(*_READ, *_WRITTEN, "cached_content_token_count", "total_token_count")
 _NO_COUNTS = _get_counts(Counts())
 

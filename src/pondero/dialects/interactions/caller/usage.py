@@ -5,8 +5,8 @@ from operator import attrgetter
 from msgspec import Struct
 from msgspec.structs import replace
 
-from pondero.canon import Json, MediaTokens, Usage, fit_media, known_count
-from pondero.dialects.media_counts import read_media
+from pondero.canon import Json, Usage, fit_media, known_count
+from pondero.dialects.media_counts import has_media, read_media
 
 
 class Counts(Struct, frozen=True, gc=False):
@@ -25,6 +25,7 @@ class Counts(Struct, frozen=True, gc=False):
 
 
 _get_counts = attrgetter(*Counts.__struct_fields__[:6])
+_get_details = attrgetter(*Counts.__struct_fields__[6:])
 _NO_COUNTS = _get_counts(Counts())
 
 
@@ -37,28 +38,26 @@ def usage(counts: Counts | None) -> Usage:
         return Usage()
     prompt, cached, output, thinking, tools = buckets
     cached = min(cached, prompt)
-    new = prompt - cached + tools
     used = Usage(
-        input=new,
+        input=prompt - cached + tools,
         cache_read=cached,
         output=output,
         thinking=thinking,
         total=total,
-        media=_find_media(counts, new, cached, output + thinking),
     )
+    if has_media(*_get_details(counts)):
+        used = _add_media(used, counts)
     return used if known_count(total) is not None else replace(used, total=used.known_total)
 
 
-def _find_media(counts: Counts, new: int, cached: int, output: int) -> MediaTokens | None:
-    prompt, written = counts.input_tokens_by_modality, counts.output_tokens_by_modality
-    tools = counts.tool_use_tokens_by_modality
-    if prompt is None and written is None and tools is None:
-        return None
-    return fit_media(
-        input=new,
-        cache_read=cached,
-        output=output,
+def _add_media(used: Usage, counts: Counts) -> Usage:
+    prompt, cached, written, tools = _get_details(counts)
+    media = fit_media(
+        input=used.input,
+        cache_read=used.cache_read,
+        output=(used.output or 0) + (used.thinking or 0),
         prompt=read_media(prompt, tools),
-        cached=read_media(counts.cached_tokens_by_modality),
+        cached=read_media(cached),
         written=read_media(written),
     )
+    return replace(used, media=media)

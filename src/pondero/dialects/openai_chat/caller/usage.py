@@ -5,8 +5,8 @@ The completion includes thinking, except on xAI (206 of 206 recordings); the tot
 
 from msgspec.structs import replace
 
-from pondero.canon import Finish, Finished, Json, MediaTokens, Usage, fit_media, known_count
-from pondero.dialects.media_counts import read_media
+from pondero.canon import Finish, Finished, Json, Usage, fit_media, known_count
+from pondero.dialects.media_counts import has_media, read_media
 
 from .parts import Answer, Choice, Parts
 
@@ -171,39 +171,29 @@ def usage_of(raw: Json, *, outside: bool) -> Usage:
     output, thinking = _split(completion, thought, rest, outside=outside or cited is not None)
     read = _cap(prompt, _first(raw, _CACHED))
     written = _cap(prompt - (read or 0), _first(raw, _WRITTEN))
-    new = prompt - (read or 0) - (written or 0) + (cited or 0)
-    return Usage(
-        input=new,
+    usage = Usage(
+        input=prompt - (read or 0) - (written or 0) + (cited or 0),
         cache_read=read,
         cache_write=written,
         output=output,
         thinking=thinking,
         total=_sum(prompt, output, thinking, cited) if total is None or cited else total,
-        media=_find_media(raw, new, read, output + (thinking or 0)),
     )
+    details = raw.get("prompt_tokens_details"), raw.get("completion_tokens_details")
+    return _add_media(usage, *details) if has_media(*details) else usage
 
 
-def _find_media(
-    raw: dict[str, Json], new: int, cached: int | None, output: int
-) -> MediaTokens | None:
-    prompt, written = raw.get("prompt_tokens_details"), raw.get("completion_tokens_details")
-    if not (_has_media(prompt) or _has_media(written)):  # nearly all answers are text
-        return None
-    return fit_media(
-        input=new,
-        cache_read=cached,
-        output=output,
+def _add_media(usage: Usage, prompt: Json, completion: Json) -> Usage:
+    """Return counts with their media (xAI and OpenRouter also count images)."""
+    media = fit_media(
+        input=usage.input,
+        cache_read=usage.cache_read,
+        output=(usage.output or 0) + (usage.thinking or 0),
         prompt=read_media(prompt),
         cached={},
-        written=read_media(written),
+        written=read_media(completion),
     )
-
-
-def _has_media(details: Json) -> bool:
-    if not isinstance(details, dict):
-        return False
-    get = details.get
-    return bool(get("audio_tokens") or get("image_tokens") or get("video_tokens"))
+    return replace(usage, media=media)
 
 
 def cost_of(raw: Json) -> Json:
