@@ -219,3 +219,20 @@ def test_a_picture_and_speech_have_their_own_prices(monkeypatch, model, answer, 
     assert reply.cost.usd == Decimal(dollars)
     assert reply.usage.media == media
     assert reply.usage.total == reply.usage.known_total
+
+
+def test_a_picture_of_which_the_service_says_nothing_is_one_all_the_same(monkeypatch):
+    monkeypatch.setenv("GEMINI_API_KEY", "sk-planted-gemini")
+    usage = {**PICTURE["usageMetadata"]}
+    del usage["candidatesTokensDetails"]
+    answer = {**PICTURE, "usageMetadata": usage}
+    transport = Answers((200, answer))
+    reply = pondero.Client(transport=transport).ask("google:gemini-2.5-flash-image", "Hi")
+    assert reply.cost.usd == Decimal("0.038703")
+
+
+def test_speech_of_which_the_service_says_nothing_is_speech_all_the_same():
+    usage = {"prompt_tokens": 10, "completion_tokens": 50, "total_tokens": 60}
+    transport = Answers((200, {**SPEECH, "usage": usage}))
+    reply = pondero.Client(transport=transport).ask("openai-chat:gpt-audio", "Hi")
+    assert reply.cost.usd == (10 * Decimal("2.5") + 50 * 64) / 1_000_000

@@ -19,6 +19,7 @@ from .events import (
     ToolDelta,
     Usage,
     UsageUpdate,
+    assume_medium,
     known_count,
 )
 from .http import (
@@ -139,6 +140,7 @@ __all__ = [
     "WrittenBody",
     "WrittenTurns",
     "add_media",
+    "assume_medium",
     "convert_json",
     "convert_saved",
     "decode_json",

@@ -4,7 +4,7 @@ OpenAI writes an object (``{"audio_tokens": 3}``), Google a list
 (``[{"modality": "AUDIO", "tokenCount": 3}]``, in its Interactions API with ``tokens``).
 """
 
-from ..canon import MEDIA, Json, Medium, known_count
+from ..canon import MEDIA, Blob, Image, Json, Medium, known_count
 
 _FIELDS: dict[str, Medium] = {f"{medium}_tokens": medium for medium in MEDIA}
 _TEXTS = ("TEXT", "text")
@@ -50,3 +50,10 @@ def read_media(*details: Json) -> dict[Medium, int]:
 def _add(found: dict[Medium, int], medium: Medium, count: Json) -> None:
     if known := known_count(count):
         found[medium] = found.get(medium, 0) + known
+
+
+def find_medium(part: Image | Blob) -> Medium | None:
+    """Return the medium of a part; None for a document."""
+    if isinstance(part, Image):
+        return "image"
+    return _MODALITIES.get(part.media_type.partition("/")[0])
