@@ -33,7 +33,7 @@ from .http import (
     parse_duration,
 )
 from .json import dump_json, encode_json, escape_controls, get_path, load_json, merge_json
-from .media_tokens import MEDIA, MediaTokens, Medium, add_media, fit_media
+from .media_tokens import MEDIA, MediaKind, MediaTokens, add_media, fit_media
 from .partial_json import parse_partial
 from .parts import (
     BETWEEN_THOUGHTS,
@@ -101,8 +101,8 @@ __all__ = [
     "Image",
     "Json",
     "LevelUpdate",
+    "MediaKind",
     "MediaTokens",
-    "Medium",
     "Message",
     "Origin",
     "OutputFormat",

@@ -5,7 +5,7 @@ from typing import Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from .media_tokens import MediaTokens, Medium, add_media
+from .media_tokens import MediaKind, MediaTokens, add_media
 from .parts import Json, Part, Signature, TokenLogprob
 
 
@@ -55,7 +55,7 @@ COUNTS = tuple(name for name in Usage.__struct_fields__ if name != "media")
 """The names of the counts of a ``Usage``."""
 
 
-def assume_medium(usage: Usage, medium: Medium) -> Usage:
+def assume_medium(usage: Usage, medium: MediaKind) -> Usage:
     """Return the counts of an answer in this medium: all of it, if the service says nothing."""
     known = usage.media or MediaTokens()
     if usage.output is None or any(known.sum_counts("output").values()):

@@ -9,8 +9,8 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import astuple
 
-Medium = Literal["audio", "image", "video"]
-MEDIA: tuple[Medium, ...] = ("audio", "video", "image")
+MediaKind = Literal["audio", "image", "video"]
+MEDIA: tuple[MediaKind, ...] = ("audio", "video", "image")
 """All media but text."""
 
 
@@ -35,7 +35,7 @@ class MediaTokens(Struct, frozen=True, omit_defaults=True):
         """Return the tokens of both together."""
         return MediaTokens(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
-    def sum_counts(self, *counts: str) -> dict[Medium, int]:
+    def sum_counts(self, *counts: str) -> dict[MediaKind, int]:
         """Return the tokens of each medium in these counts together, such as ``input``."""
         return {
             medium: sum(getattr(self, f"{count}_{medium}") for count in counts) for medium in MEDIA
@@ -54,9 +54,9 @@ def fit_media(
     input: int | None,
     cache_read: int | None,
     output: int | None,
-    prompt: Mapping[Medium, int],
-    cached: Mapping[Medium, int],
-    written: Mapping[Medium, int],
+    prompt: Mapping[MediaKind, int],
+    cached: Mapping[MediaKind, int],
+    written: Mapping[MediaKind, int],
 ) -> MediaTokens | None:
     """Return reported media as parts of these counts; None if there are none.
 

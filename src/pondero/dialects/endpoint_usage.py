@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..canon import Json, MediaTokens, Medium, Usage, fit_media, get_path, known_count
+from ..canon import Json, MediaKind, MediaTokens, Usage, fit_media, get_path, known_count
 from .endpoints import Endpoint, MediaPlaces, UsagePlaces
 from .media_counts import read_media
 
@@ -84,7 +84,7 @@ def _find_media(
     )
 
 
-def _read_details(raw: Json, paths: tuple[str, ...]) -> dict[Medium, int] | None:
+def _read_details(raw: Json, paths: tuple[str, ...]) -> dict[MediaKind, int] | None:
     """Return the tokens of each medium; None if the answer does not say them."""
     for path in paths:
         details = get_path(raw, path.split("."))
@@ -95,7 +95,7 @@ def _read_details(raw: Json, paths: tuple[str, ...]) -> dict[Medium, int] | None
 
 def _assume_usual(
     raw: Json, paths: tuple[str, ...], media: MediaPlaces, whole: int
-) -> dict[Medium, int]:
+) -> dict[MediaKind, int]:
     found = next((path for path in paths if _find(raw, (path,)) is not None), "")
     return {media.usual[found]: whole} if found in media.usual else {}
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ..canon import HttpRequest, Json, Medium
+from ..canon import HttpRequest, Json, MediaKind
 from .paths import segment
 from .registry import guess_dialect
 from .resource_names import find_resource
@@ -87,7 +87,7 @@ class MediaPlaces(Struct, frozen=True, kw_only=True):
     input: tuple[str, ...] = ()
     cache_read: tuple[str, ...] = ()
     output: tuple[str, ...] = ()
-    usual: Mapping[str, Medium] = {}
+    usual: Mapping[str, MediaKind] = {}
 
 
 class UsagePlaces(Struct, frozen=True, kw_only=True):

@@ -4,11 +4,11 @@ OpenAI writes an object (``{"audio_tokens": 3}``), Google a list
 (``[{"modality": "AUDIO", "tokenCount": 3}]``, in its Interactions API with ``tokens``).
 """
 
-from ..canon import MEDIA, Blob, Image, Json, Medium, known_count
+from ..canon import MEDIA, Blob, Image, Json, MediaKind, known_count
 
-_FIELDS: dict[str, Medium] = {f"{medium}_tokens": medium for medium in MEDIA}
+_FIELDS: dict[str, MediaKind] = {f"{medium}_tokens": medium for medium in MEDIA}
 _TEXTS = ("TEXT", "text")
-_MODALITIES: dict[str, Medium] = {
+_MODALITIES: dict[str, MediaKind] = {
     word: medium for medium in MEDIA for word in (medium, medium.upper())
 }
 
@@ -32,9 +32,9 @@ def has_media(*details: Json) -> bool:
     return False
 
 
-def read_media(*details: Json) -> dict[Medium, int]:
+def read_media(*details: Json) -> dict[MediaKind, int]:
     """Return the tokens of each medium in the details of counts; text is left out."""
-    found: dict[Medium, int] = {}
+    found: dict[MediaKind, int] = {}
     for each in details:
         if isinstance(each, dict):
             for name, medium in _FIELDS.items():
@@ -47,12 +47,12 @@ def read_media(*details: Json) -> dict[Medium, int]:
     return found
 
 
-def _add(found: dict[Medium, int], medium: Medium, count: Json) -> None:
+def _add(found: dict[MediaKind, int], medium: MediaKind, count: Json) -> None:
     if known := known_count(count):
         found[medium] = found.get(medium, 0) + known
 
 
-def find_medium(part: Image | Blob) -> Medium | None:
+def find_medium(part: Image | Blob) -> MediaKind | None:
     """Return the medium of a part; None for a document."""
     if isinstance(part, Image):
         return "image"

@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..canon import MEDIA, MediaTokens, Medium, Usage, fit_media
+from ..canon import MEDIA, MediaKind, MediaTokens, Usage, fit_media
 from .files import load_catalog
 
 _MILLION = 1_000_000
@@ -95,7 +95,7 @@ def _count_media(usage: Usage) -> dict[str, int]:
 
 
 def price_most(
-    provider: str, model: str, prompt: int, output: int, *, media: Collection[Medium] = ()
+    provider: str, model: str, prompt: int, output: int, *, media: Collection[MediaKind] = ()
 ) -> Decimal | None:
     """Return the most that these tokens cost in dollars; None if unknown.
 
@@ -123,7 +123,7 @@ def assume_media(
     model: str,
     usage: Usage,
     *,
-    media: Collection[Medium] = MEDIA,
+    media: Collection[MediaKind] = MEDIA,
     has_answer: bool = False,
 ) -> Usage:
     """Return an estimate in which all tokens are of the medium that costs most.
@@ -198,8 +198,8 @@ class _Rates(Struct, frozen=True):
     cache_read: Decimal
     cache_write: Decimal
     below: float
-    media_input: dict[Medium, Decimal] = {}
-    media_output: dict[Medium, Decimal] = {}
+    media_input: dict[MediaKind, Decimal] = {}
+    media_output: dict[MediaKind, Decimal] = {}
     dearest_output: Decimal = Decimal(0)
     has_media: bool = False
 

@@ -12,7 +12,7 @@ from math import ceil
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...canon import Medium
+from ...canon import MediaKind
 from ...catalog import ModelEntry
 from ...errors import (
     BadParameter,
@@ -312,7 +312,7 @@ def _limit_output(routed: RoutedRequest, limit: int) -> RoutedRequest:
 
 
 def _find_need(
-    routed: RoutedRequest, prompts: tuple[int, ...], media: tuple[frozenset[Medium], ...]
+    routed: RoutedRequest, prompts: tuple[int, ...], media: tuple[frozenset[MediaKind], ...]
 ) -> _Need:
     """Return the most a request can use of each unit, whichever of its models answers."""
     tokens = thinking = cost = 0

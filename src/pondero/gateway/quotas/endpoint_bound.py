@@ -7,7 +7,7 @@ might understand is counted; what no service can limit is not admitted under a q
 from collections.abc import Iterable, Sequence
 from math import ceil, isfinite
 
-from ...canon import MEDIA, Json, Medium, Usage
+from ...canon import MEDIA, Json, MediaKind, Usage
 from ...dialects import Endpoint, OutputField, iter_ids, may_escape_names
 from ...errors import BadParameter
 from ..requests.routed_request import UNKNOWN_OUTPUT
@@ -31,7 +31,7 @@ def find_most(
     return Usage(len(body), output=min(_MOST, most * _find_times(place, raw)))
 
 
-def find_body_media(endpoint: Endpoint, body: bytes) -> tuple[Medium, ...]:
+def find_body_media(endpoint: Endpoint, body: bytes) -> tuple[MediaKind, ...]:
     """Return what a body may have besides text."""
     names = endpoint.media_fields
     if not names:

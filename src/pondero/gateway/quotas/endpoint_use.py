@@ -11,7 +11,7 @@ from math import ceil
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...canon import Medium, Usage
+from ...canon import MediaKind, Usage
 from ...catalog import Provider
 from ...dialects import AnswerUsage, Endpoint
 from ...errors import PermissionDenied
@@ -35,7 +35,7 @@ class EndpointCall(Struct):
     found: AnswerUsage = AnswerUsage()
     is_free: bool = False
     written: int = 0
-    media: Collection[Medium] = ()
+    media: Collection[MediaKind] = ()
 
     def find_usage(self) -> tuple[Usage, bool]:
         """Return the tokens, and whether they are estimated."""
@@ -50,7 +50,7 @@ class EndpointCall(Struct):
             most = replace(most, output=self.written)
         return self.assume_media(most, self.media), True
 
-    def assume_media(self, usage: Usage, media: Collection[Medium]) -> Usage:
+    def assume_media(self, usage: Usage, media: Collection[MediaKind]) -> Usage:
         """Return an estimate in which all tokens are of the medium that costs most."""
         if self.model is None:
             return usage
@@ -77,7 +77,7 @@ class EndpointMeter(UsageMeter):
         model: str | None,
         most: Usage | None,
         *,
-        media: Collection[Medium] = (),
+        media: Collection[MediaKind] = (),
     ) -> EndpointCall:
         """Begin a call; raises QuotaSpent if earlier ones have used up what was reserved."""
         if self.extend is not None and any(not call.is_free for call in self.made):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from ...canon import Medium
+from ...canon import MediaKind
 from ...catalog import ModelEntry
 from .hosted_tools import AddedTokens
 
@@ -25,7 +25,7 @@ class MeasuredPrompts(Struct, frozen=True):
     entries: tuple[ModelEntry, ...] = ()
     tokens: tuple[int, ...] = ()
     added: tuple[Sequence[AddedTokens], ...] = ()
-    media: tuple[frozenset[Medium], ...] = ()
+    media: tuple[frozenset[MediaKind], ...] = ()
 
     def get(self, entry: ModelEntry) -> MeasuredPrompt | None:
         """Return the prompt for a model; None if it was not measured."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import repeat
 from math import ceil
 
-from ...canon import Medium
+from ...canon import MediaKind
 from ...catalog import ModelEntry
 from ...errors import PermissionDenied
 from ...extras import install_hint
@@ -12,11 +12,11 @@ from ...store import has_prices, price_most
 from .hosted_tools import AddedTokens
 from .quota import BILLION
 
-TEXT: frozenset[Medium] = frozenset()
+TEXT: frozenset[MediaKind] = frozenset()
 """A prompt of text alone."""
 
 
-def price_calls(calls: Sequence[AddedTokens], media: frozenset[Medium]) -> int:
+def price_calls(calls: Sequence[AddedTokens], media: frozenset[MediaKind]) -> int:
     """Return the most that all costs; each model's tokens together, as a long prompt costs more."""
     if len(calls) == 1:
         (only,) = calls
@@ -34,7 +34,7 @@ def price_each(entries: Sequence[ModelEntry], prompt: int, outputs: Sequence[int
 
 
 def price_tokens(
-    entry: ModelEntry, prompt: int, output: int, media: frozenset[Medium] = TEXT
+    entry: ModelEntry, prompt: int, output: int, media: frozenset[MediaKind] = TEXT
 ) -> int:
     """Return the most a request costs; services charge more for a prompt that they cache."""
     price = price_most(entry.provider.name, entry.model, prompt, output, media=media)

@@ -7,7 +7,7 @@ from typing import cast
 
 from msgspec import Struct
 
-from ...canon import MEDIA, Blob, Json, Medium, Message, Part, Text, ToolResult
+from ...canon import MEDIA, Blob, Json, MediaKind, Message, Part, Text, ToolResult
 from ...catalog import ModelEntry
 from ...dialects import get_dialect, may_escape_names
 from ...exchange import (
@@ -51,12 +51,12 @@ def find_prompt_bound(routed: RoutedRequest, entry: ModelEntry) -> int:
     return min(estimated + media + stored, max(estimated, find_context(entry)))
 
 
-def find_prompt_media(routed: RoutedRequest, entry: ModelEntry) -> frozenset[Medium]:
+def find_prompt_media(routed: RoutedRequest, entry: ModelEntry) -> frozenset[MediaKind]:
     """Return what the prompt may have besides text, if the price of the model depends on it."""
     if not has_media_input(entry.provider.name, entry.model):
         return frozenset()
     routed = address_history(routed, entry)
-    # Nothing says what is in a file elsewhere, or in what the service has stored.
+    # The content of a file elsewhere, or of stored items, is not known.
     if _is_unseen(routed, entry) or _find_stored(routed, entry):
         return frozenset(MEDIA)
     parts = (part for message in routed.request.messages for part in message.parts)

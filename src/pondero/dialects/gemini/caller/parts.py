@@ -13,7 +13,7 @@ from pondero.canon import (
     Finished,
     Image,
     Json,
-    Medium,
+    MediaKind,
     Part,
     PartEnd,
     PartKind,
@@ -107,7 +107,7 @@ class Answer:
         self._loose: str | None = None  # a signature that came alone and may be a call's
         self._ids: set[str] = set()
         self._called = self._answered = self._thought = False
-        self._medium: Medium | None = None  # of a picture, a sound or a film in the answer
+        self._medium: MediaKind | None = None  # of a picture, a sound or a film in the answer
         self._reason: str | int | None = None
         self._blocked: str | int | None = None
         self._is_there = not candidate  # an answer without candidates is an empty first one

@@ -9,8 +9,8 @@ from pondero.canon import (
     Finished,
     Image,
     Json,
+    MediaKind,
     MediaTokens,
-    Medium,
     Part,
     Text,
     Thinking,
@@ -104,7 +104,7 @@ def _write_details(media: MediaTokens | None, prompt: int, output: int) -> dict[
     }
 
 
-def _list_modalities(whole: int, media: Mapping[Medium, int]) -> list[Json]:
+def _list_modalities(whole: int, media: Mapping[MediaKind, int]) -> list[Json]:
     counts = (("text", max(0, whole - sum(media.values()))), *media.items())
     return [{"modality": name.upper(), "tokenCount": count} for name, count in counts if count]
 

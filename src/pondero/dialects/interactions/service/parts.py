@@ -10,8 +10,8 @@ from pondero.canon import (
     Finish,
     Image,
     Json,
+    MediaKind,
     MediaTokens,
-    Medium,
     Part,
     Text,
     Thinking,
@@ -151,7 +151,7 @@ def _write_modalities(media: MediaTokens | None, prompt: int, output: int) -> St
     }
 
 
-def _list_modalities(whole: int, media: Mapping[Medium, int]) -> list[Json]:
+def _list_modalities(whole: int, media: Mapping[MediaKind, int]) -> list[Json]:
     counts = (("text", max(0, whole - sum(media.values()))), *media.items())
     return [{"modality": name, "tokens": count} for name, count in counts if count]
 
