@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
+from tests.client.answering import Answers
 
 import pondero
-from pondero.canon import Message, Reply, Usage
+from pondero.canon import MediaTokens, Message, Reply, Usage
 from pondero.emulator import Emulator, Fault, ScriptedTurn
 from pondero.emulator.responders.script import When
 from pondero.store import Charge, TokenBill, price_usage
@@ -160,3 +161,78 @@ def test_the_prices_of_the_day_of_the_answer_are_taken():
 def test_a_reply_can_be_pickled_with_its_cost():
     reply = client().ask("claude-opus-5/low", SUM)
     assert pickle.loads(pickle.dumps(reply)).cost == reply.cost
+
+
+PICTURE = {
+    "candidates": [
+        {
+            "content": {
+                "role": "model",
+                "parts": [{"inlineData": {"mimeType": "image/png", "data": "aGk="}}],
+            },
+            "finishReason": "STOP",
+        }
+    ],
+    "usageMetadata": {
+        "promptTokenCount": 10,
+        "candidatesTokenCount": 1_290,
+        "totalTokenCount": 1_300,
+        "candidatesTokensDetails": [{"modality": "IMAGE", "tokenCount": 1_290}],
+    },
+}
+SPEECH = {
+    "id": "c1",
+    "object": "chat.completion",
+    "created": 1,
+    "model": "gpt-audio",
+    "choices": [
+        {
+            "index": 0,
+            "message": {
+                "role": "assistant",
+                "content": None,
+                "audio": {"id": "a", "data": "aGk=", "transcript": "Hi.", "expires_at": 9},
+            },
+            "finish_reason": "stop",
+        }
+    ],
+    "usage": {
+        "prompt_tokens": 10,
+        "completion_tokens": 50,
+        "total_tokens": 60,
+        "prompt_tokens_details": {"audio_tokens": 0, "cached_tokens": 0},
+        "completion_tokens_details": {"audio_tokens": 40, "reasoning_tokens": 0},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("model", "answer", "dollars", "media"),
+    [
+        ("google:gemini-2.5-flash-image", PICTURE, "0.038703", MediaTokens(output_image=1_290)),
+        ("openai-chat:gpt-audio", SPEECH, "0.002685", MediaTokens(output_audio=40)),
+    ],
+)
+def test_a_picture_and_speech_have_their_own_prices(monkeypatch, model, answer, dollars, media):
+    monkeypatch.setenv("GEMINI_API_KEY", "sk-planted-gemini")
+    reply = pondero.Client(transport=Answers((200, answer))).ask(model, "Hi")
+    assert reply.cost.usd == Decimal(dollars)
+    assert reply.usage.media == media
+    assert reply.usage.total == reply.usage.known_total
+
+
+def test_a_picture_of_which_the_service_says_nothing_is_one_all_the_same(monkeypatch):
+    monkeypatch.setenv("GEMINI_API_KEY", "sk-planted-gemini")
+    usage = {**PICTURE["usageMetadata"]}
+    del usage["candidatesTokensDetails"]
+    answer = {**PICTURE, "usageMetadata": usage}
+    transport = Answers((200, answer))
+    reply = pondero.Client(transport=transport).ask("google:gemini-2.5-flash-image", "Hi")
+    assert reply.cost.usd == Decimal("0.038703")
+
+
+def test_speech_of_which_the_service_says_nothing_is_speech_all_the_same():
+    usage = {"prompt_tokens": 10, "completion_tokens": 50, "total_tokens": 60}
+    transport = Answers((200, {**SPEECH, "usage": usage}))
+    reply = pondero.Client(transport=transport).ask("openai-chat:gpt-audio", "Hi")
+    assert reply.cost.usd == (10 * Decimal("2.5") + 50 * 64) / 1_000_000

@@ -313,7 +313,7 @@ def ends(draw: st.DrawFn, wire: Wire, parts: Sequence[Part]) -> Finish:
 @cache
 @st.composite
 def usages(draw: st.DrawFn, wire: Wire, *, thinks: bool) -> Usage:
-    told = {name: draw(st.integers(0, 10**6)) for name in sorted(wire.buckets)}
+    told: dict[str, Any] = {name: draw(st.integers(0, 10**6)) for name in sorted(wire.buckets)}
     if "thinking" in told and not thinks:
         told["thinking"] = 0
     return Usage(**told, total=sum(told.values()))

@@ -13,7 +13,7 @@ from ..catalog import BatchTerms as Terms
 from ..catalog import Provider
 from ..errors import BadParameter, Unsupported
 from ..exchange import Exchange, auth_header
-from ..store import load_catalog, price_usage
+from ..store import assume_media, load_catalog, price_usage
 from .service_api import BatchChunk
 from .store import BatchFacts, BatchFile, StoredRequest
 
@@ -119,6 +119,8 @@ def max_price(request: BatchRequest) -> Decimal | None:
     if request.most is None:
         return None
     usage = Usage(input=len(request.exchange.http.body) + _ENVELOPE, output=request.most)
+    # Media have many more bytes than tokens, so the price of text covers theirs.
+    usage = assume_media(origin.provider, origin.model, usage, media=())
     return price_usage(origin.provider, origin.model, usage)
 
 

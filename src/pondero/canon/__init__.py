@@ -5,6 +5,7 @@ from .cost import Bill, Cost
 from .decoder import convert_json, decode_json, get_decoder, pydantic_adapter, union_members
 from .emulation import EMULATED, EMULATED_ID, EMULATOR_HEADER, OFFLINE, RECORDING, is_emulated
 from .events import (
+    COUNTS,
     AdjustmentNote,
     Event,
     Finish,
@@ -18,6 +19,7 @@ from .events import (
     ToolDelta,
     Usage,
     UsageUpdate,
+    assume_medium,
     known_count,
 )
 from .http import (
@@ -31,6 +33,7 @@ from .http import (
     parse_duration,
 )
 from .json import dump_json, encode_json, escape_controls, get_path, load_json, merge_json
+from .media_tokens import MEDIA, MediaKind, MediaTokens, add_media, fit_media
 from .partial_json import parse_partial
 from .parts import (
     BETWEEN_THOUGHTS,
@@ -74,11 +77,13 @@ from .written_turns import EarlierTurns, WrittenBody, WrittenTurns
 
 __all__ = [
     "BETWEEN_THOUGHTS",
+    "COUNTS",
     "EMULATED",
     "EMULATED_ID",
     "EMULATOR_HEADER",
     "HIDDEN",
     "LEAST_LEARNED",
+    "MEDIA",
     "OFFLINE",
     "RECORDING",
     "AdjustmentNote",
@@ -96,6 +101,8 @@ __all__ = [
     "Image",
     "Json",
     "LevelUpdate",
+    "MediaKind",
+    "MediaTokens",
     "Message",
     "Origin",
     "OutputFormat",
@@ -132,6 +139,8 @@ __all__ = [
     "Verdict",
     "WrittenBody",
     "WrittenTurns",
+    "add_media",
+    "assume_medium",
     "convert_json",
     "convert_saved",
     "decode_json",
@@ -140,6 +149,7 @@ __all__ = [
     "encode_json",
     "escape_controls",
     "find_secrets",
+    "fit_media",
     "format_seconds",
     "get_decoder",
     "get_path",

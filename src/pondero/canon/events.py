@@ -3,7 +3,9 @@
 from typing import Literal
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
+from .media_tokens import MediaKind, MediaTokens, add_media
 from .parts import Json, Part, Signature, TokenLogprob
 
 
@@ -11,7 +13,9 @@ class Usage(Struct, frozen=True):
     """Token counts: ``input + cache_read + cache_write + output + thinking = total``.
 
     An unknown count is None, never 0. ``output`` is the visible answer. If a service does not
-    report thinking separately, ``thinking`` is None and ``output`` includes it.
+    report thinking separately, ``thinking`` is None and ``output`` includes it. ``media``: how many
+    of these tokens are audio, images or video, by medium (``input_audio``, ``cache_read_image``,
+    ``output_video`` and so on); None if the service reports none.
 
     >>> usage = client.ask("claude-opus-5/low", "What is 17 * 23?").usage
     >>> usage.total == usage.input + usage.output + usage.thinking
@@ -26,6 +30,7 @@ class Usage(Struct, frozen=True):
     output: int | None = None
     thinking: int | None = None
     total: int | None = None
+    media: MediaTokens | None = None
 
     @property
     def known_total(self) -> int:
@@ -35,8 +40,27 @@ class Usage(Struct, frozen=True):
 
     def __add__(self, other: "Usage") -> "Usage":
         """Return the counts of both together; unknown ones count nothing."""
-        names = self.__struct_fields__
-        return Usage(*(_add(getattr(self, name), getattr(other, name)) for name in names))
+        return Usage(
+            input=_add(self.input, other.input),
+            cache_read=_add(self.cache_read, other.cache_read),
+            cache_write=_add(self.cache_write, other.cache_write),
+            output=_add(self.output, other.output),
+            thinking=_add(self.thinking, other.thinking),
+            total=_add(self.total, other.total),
+            media=add_media(self.media, other.media),
+        )
+
+
+COUNTS = tuple(name for name in Usage.__struct_fields__ if name != "media")
+"""The names of the counts of a ``Usage``."""
+
+
+def assume_medium(usage: Usage, medium: MediaKind) -> Usage:
+    """Return the counts of an answer in this medium: all of it, if the service says nothing."""
+    known = usage.media or MediaTokens()
+    if usage.output is None or any(known.sum_counts("output").values()):
+        return usage
+    return replace(usage, media=replace(known, **{f"output_{medium}": usage.output}))
 
 
 def _add(first: int | None, second: int | None) -> int | None:

@@ -32,7 +32,7 @@ from ..probe import (
     list_distinct,
     make_model_row,
 )
-from ..store import list_cost, load_catalog, price_usage
+from ..store import assume_media, list_cost, load_catalog, price_usage
 from ..thinking import Plan, Policy
 from .dial import levels as make_ladder
 from .dial import plan as make_plan
@@ -157,6 +157,7 @@ def max_ask_cost(
         return None
     words = max(len(each.encode()) for each in prompts)
     usage = Usage(input=words + _ENVELOPE, output=most)
+    usage = assume_media(entry.provider.name, entry.model, usage, media=())
     return price_usage(entry.provider.name, entry.model, usage)
 
 

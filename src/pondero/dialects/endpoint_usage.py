@@ -4,9 +4,11 @@ from collections.abc import Iterator
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from ..canon import Json, Usage, get_path, known_count
-from .endpoints import Endpoint, UsagePlaces
+from ..canon import Json, MediaKind, MediaTokens, Usage, fit_media, get_path, known_count
+from .endpoints import Endpoint, MediaPlaces, UsagePlaces
+from .media_counts import read_media
 
 _LINES = ("text/event-stream", "ndjson", "stream+json", "jsonl")
 _LONGEST = 32 << 20
@@ -58,7 +60,44 @@ def read_answer_usage(raw: Json, places: UsagePlaces) -> AnswerUsage:
         output=(written or 0) - min(inside or 0, written or 0),
         thinking=inside if inside is not None else _find(raw, places.thinking_beside),
     )
+    if places.media is not None:
+        usage = replace(usage, media=_find_media(raw, places, places.media, usage))
     return AnswerUsage(usage, _read_units(raw, places))
+
+
+def _find_media(
+    raw: Json, places: UsagePlaces, media: MediaPlaces, usage: Usage
+) -> MediaTokens | None:
+    new, cached, output = usage.input or 0, usage.cache_read or 0, usage.output or 0
+    prompt, written = _read_details(raw, media.input), _read_details(raw, media.output)
+    if prompt is None:
+        prompt = _assume_usual(raw, places.input, media, new + cached)
+    if written is None:
+        written = _assume_usual(raw, places.output, media, output)
+    return fit_media(
+        input=new,
+        cache_read=cached,
+        output=output,
+        prompt=prompt,
+        cached=_read_details(raw, media.cache_read) or {},
+        written=written,
+    )
+
+
+def _read_details(raw: Json, paths: tuple[str, ...]) -> dict[MediaKind, int] | None:
+    """Return the tokens of each medium; None if the answer does not say them."""
+    for path in paths:
+        details = get_path(raw, path.split("."))
+        if isinstance(details, dict | list):
+            return read_media(details)
+    return None
+
+
+def _assume_usual(
+    raw: Json, paths: tuple[str, ...], media: MediaPlaces, whole: int
+) -> dict[MediaKind, int]:
+    found = next((path for path in paths if _find(raw, (path,)) is not None), "")
+    return {media.usual[found]: whole} if found in media.usual else {}
 
 
 def _read_units(raw: Json, places: UsagePlaces) -> str | None:

@@ -11,7 +11,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ..canon import HttpRequest, Json
+from ..canon import HttpRequest, Json, MediaKind
 from .paths import segment
 from .registry import guess_dialect
 from .resource_names import find_resource
@@ -78,6 +78,18 @@ class OutputField(Struct, frozen=True):
     prompts: str = ""
 
 
+class MediaPlaces(Struct, frozen=True, kw_only=True):
+    """Where an answer says how many of its tokens are of which medium, as ``UsagePlaces``.
+
+    ``usual``: the medium of a count, by its path, if nothing says it.
+    """
+
+    input: tuple[str, ...] = ()
+    cache_read: tuple[str, ...] = ()
+    output: tuple[str, ...] = ()
+    usual: Mapping[str, MediaKind] = {}
+
+
 class UsagePlaces(Struct, frozen=True, kw_only=True):
     """Where an answer has its counts; the first path that is there is read."""
 
@@ -88,6 +100,7 @@ class UsagePlaces(Struct, frozen=True, kw_only=True):
     thinking_beside: tuple[str, ...] = ()
     units: Mapping[str, str] = {}
     text: tuple[str, ...] = ()
+    media: MediaPlaces | None = None
 
 
 class SocketLimit(Struct, frozen=True):
@@ -144,6 +157,7 @@ class Endpoint(Struct, frozen=True, kw_only=True, dict=True):
     counts: Literal["body", "answer", "nothing"] = "answer"
     output: OutputField | None = None
     usage: UsagePlaces = UsagePlaces()
+    media_fields: tuple[str, ...] = ()
     usage_marks: tuple[str, ...] = ()
     turns: SocketTurns | None = None
     setup: tuple[str, ...] = ()

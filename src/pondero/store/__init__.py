@@ -42,7 +42,15 @@ if TYPE_CHECKING:
     from .jobs import FACTS, Jobs
     from .key_shapes import KEY_SHAPES, KeyShape, find_key_shapes, list_encodings
     from .notices import is_new_notice
-    from .prices import MostPrices, find_most_prices, has_prices, price_most, price_usage
+    from .prices import (
+        MostPrices,
+        assume_media,
+        find_most_prices,
+        has_media_input,
+        has_prices,
+        price_most,
+        price_usage,
+    )
     from .secrets import (
         SecretRedactor,
         StreamRedactor,
@@ -115,7 +123,9 @@ _NAMES = {
     "credentials": "NO_KEY Credentials find_key resolve_url",
     "jobs": "FACTS Jobs",
     "notices": "is_new_notice",
-    "prices": "MostPrices find_most_prices has_prices price_most price_usage",
+    "prices": (
+        "MostPrices assume_media find_most_prices has_media_input has_prices price_most price_usage"
+    ),
     "key_shapes": "KEY_SHAPES KeyShape find_key_shapes list_encodings",
     "secrets": (
         "SecretRedactor StreamRedactor forget_key holds_secret keys_file known_secrets "
@@ -181,6 +191,7 @@ __all__ = [
     "UsageTotal",
     "append_models",
     "as_number",
+    "assume_media",
     "calibration_file",
     "check_auto",
     "check_config",
@@ -197,6 +208,7 @@ __all__ = [
     "format_dollars",
     "format_time",
     "from_jsonl",
+    "has_media_input",
     "has_prices",
     "heading",
     "hold_lock",

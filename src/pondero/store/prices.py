@@ -4,6 +4,7 @@ The recorder of a turn, the sweep and the gateway call it.
 """
 
 import re
+from collections.abc import Collection
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import lru_cache
@@ -13,13 +14,13 @@ from time import time
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from ..canon import Usage
+from ..canon import MEDIA, MediaKind, MediaTokens, Usage, fit_media
 from .files import load_catalog
 
 _MILLION = 1_000_000
 _THOUSAND = 1_000  # billionths of a dollar for a token, where a million of them cost one dollar
-_TOKEN_PRICES = ("input_mtok", "output_mtok", "cache_read_mtok", "cache_write_mtok")
 _BLANK = re.compile(r"[{}]")
 
 
@@ -33,8 +34,8 @@ def price_usage(
 ) -> Decimal | None:
     """Return the cost of these tokens in dollars; None if unknown.
 
-    Thinking is billed as output; cache reads and writes have their own prices. ``at``: when they
-    were used, in seconds since 1970 (None: now).
+    Thinking is billed as output; cache reads and writes have their own prices, and so have audio,
+    images and video at some models. ``at``: when they were used, in seconds since 1970 (None: now).
     """
     if usage.input is None or usage.output is None or usage.known_total == 0:
         return None
@@ -42,7 +43,8 @@ def price_usage(
     read, wrote = usage.cache_read or 0, usage.cache_write or 0
     minute = int((time() if at is None else at) // 60)  # some prices depend on the hour
     rates = _flat_rates(found.url, model, minute) if found else None
-    if rates is not None and usage.input + read + wrote < rates.below:
+    is_flat = rates is not None and (usage.media is None or not rates.has_media)
+    if rates is not None and is_flat and usage.input + read + wrote < rates.below:
         written = usage.output + (usage.thinking or 0)
         cost = usage.input * rates.input + written * rates.output
         if read or wrote:
@@ -57,6 +59,7 @@ def price_usage(
         cache_read_tokens=read or None,
         cache_write_tokens=wrote or None,
         output_tokens=usage.output + (usage.thinking or 0),
+        **_count_media(usage),
     )
     try:
         # genai-prices knows providers by their addresses.
@@ -67,27 +70,94 @@ def price_usage(
     return priced.total_price if priced else None
 
 
-def price_most(provider: str, model: str, prompt: int, output: int) -> Decimal | None:
+def _count_media(usage: Usage) -> dict[str, int]:
+    """Return media as genai-prices counts them: all of the prompt, and those in the cache again."""
+    if usage.media is None:
+        return {}
+    known = usage.media
+    fitted = fit_media(  # genai-prices has no price for parts that exceed the whole
+        input=usage.input,
+        cache_read=usage.cache_read,
+        output=(usage.output or 0) + (usage.thinking or 0),
+        prompt=known.sum_counts("input", "cache_read"),
+        cached=known.sum_counts("cache_read"),
+        written=known.sum_counts("output"),
+    )
+    if fitted is None:
+        return {}
+    prompt, cached = fitted.sum_counts("input", "cache_read"), fitted.sum_counts("cache_read")
+    written = fitted.sum_counts("output")
+    return {
+        **{f"input_{medium}_tokens": count for medium, count in prompt.items()},
+        **{f"cache_{medium}_read_tokens": count for medium, count in cached.items()},
+        **{f"output_{medium}_tokens": count for medium, count in written.items()},
+    }
+
+
+def price_most(
+    provider: str, model: str, prompt: int, output: int, *, media: Collection[MediaKind] = ()
+) -> Decimal | None:
     """Return the most that these tokens cost in dollars; None if unknown.
 
-    Some services charge more for a prompt that they cache.
+    Some services charge more for a prompt that they cache. ``media``: what a prompt may have
+    besides text; an answer may be of any medium.
     """
-    found = load_catalog().catalog.providers.get(provider)
-    rates = _flat_rates(found.url, model, int(time() // 60)) if found else None
+    rates = _find_rates(provider, model)
     if rates is not None and 0 < prompt < rates.below:
         dearer = max(rates.input, rates.cache_write)
-        return (prompt * dearer + output * rates.output) / _MILLION
+        for medium in media:
+            dearer = max(dearer, rates.media_input.get(medium, dearer))
+        return (prompt * dearer + output * rates.dearest_output) / _MILLION
     usages = (Usage(prompt, output=output), Usage(0, cache_write=prompt, output=output))
-    prices = [price_usage(provider, model, usage) for usage in usages]
+    prices = [
+        price_usage(provider, model, assume_media(provider, model, usage, media=media))
+        for usage in usages
+    ]
     if prices[0] is None:
         return None
     return max(price for price in prices if price is not None)
 
 
+def assume_media(
+    provider: str,
+    model: str,
+    usage: Usage,
+    *,
+    media: Collection[MediaKind] = MEDIA,
+    has_answer: bool = False,
+) -> Usage:
+    """Return an estimate in which all tokens are of the medium that costs most.
+
+    ``media``: what the prompt may have besides text. An answer may be of any medium, unless the
+    service has reported it (``has_answer``).
+    """
+    rates = _find_rates(provider, model)
+    if rates is None or not rates.has_media:
+        return usage
+    known = usage.media or MediaTokens()
+    counts: dict[str, int] = {}
+    prompt = {each: rates.media_input[each] for each in media if each in rates.media_input}
+    if prompt and max(prompt.values()) > rates.input:
+        counts |= {f"input_{each}": 0 for each in MEDIA}
+        counts[f"input_{max(prompt, key=prompt.__getitem__)}"] = usage.input or 0
+    answer = rates.media_output
+    if rates.dearest_output > rates.output and not has_answer:
+        counts |= {f"output_{each}": 0 for each in MEDIA}
+        dearest = max(answer, key=answer.__getitem__)
+        counts[f"output_{dearest}"] = (usage.output or 0) + (usage.thinking or 0)
+    return replace(usage, media=replace(known, **counts)) if any(counts.values()) else usage
+
+
+def has_media_input(provider: str, model: str) -> bool:
+    """Return whether the price of a prompt depends on the media in it."""
+    rates = _find_rates(provider, model)
+    return rates is not None and bool(rates.media_input)
+
+
 class MostPrices(Struct, frozen=True):
     """The most that a token costs, in billionths of a dollar.
 
-    They hold for prompts of fewer than ``below`` tokens.
+    They hold for prompts of text of fewer than ``below`` tokens, and for any answer.
     """
 
     prompt: int
@@ -96,7 +166,7 @@ class MostPrices(Struct, frozen=True):
 
 
 def find_most_prices(provider: str, model: str, minute: int) -> MostPrices | None:
-    """Return prices by which ``price_most`` is a sum, in a minute since 1970.
+    """Return prices by which ``price_most`` of a text is a sum, in a minute since 1970.
 
     None if no price is known, if it depends on more than tokens, or if it is in finer fractions.
     """
@@ -104,7 +174,7 @@ def find_most_prices(provider: str, model: str, minute: int) -> MostPrices | Non
     rates = _flat_rates(found.url, model, minute) if found else None
     if rates is None:
         return None
-    most = [max(rates.input, rates.cache_write) * _THOUSAND, rates.output * _THOUSAND]
+    most = [max(rates.input, rates.cache_write) * _THOUSAND, rates.dearest_output * _THOUSAND]
     if any(each % 1 for each in most):
         return None
     prompt, output = map(int, most)
@@ -128,6 +198,16 @@ class _Rates(Struct, frozen=True):
     cache_read: Decimal
     cache_write: Decimal
     below: float
+    media_input: dict[MediaKind, Decimal] = {}
+    media_output: dict[MediaKind, Decimal] = {}
+    dearest_output: Decimal = Decimal(0)
+    has_media: bool = False
+
+
+def _find_rates(provider: str, model: str) -> _Rates | None:
+    """Return a model's rates now."""
+    found = load_catalog().catalog.providers.get(provider)
+    return _flat_rates(found.url, model, int(time() // 60)) if found else None
 
 
 @lru_cache(maxsize=1024)
@@ -150,16 +230,33 @@ def _flat_rates(address: str, model: str, minute: int) -> _Rates | None:
     except (LookupError, ValueError):
         return None
     prices = {name: price for name, price in vars(found.model_price).items() if price is not None}
-    if not {"input_mtok", "output_mtok"} <= set(prices) or _BY_REQUEST & set(prices):
+    if "input_mtok" not in prices or _BY_REQUEST & set(prices):
         return None
-    all_ways = [prices[name] for name in _TOKEN_PRICES if name in prices]
+    all_ways = [price for name, price in prices.items() if name.endswith("_mtok")]
     tiered = [price for price in all_ways if isinstance(price, genai_prices.types.TieredPrices)]
     below = min((tier.start for price in tiered for tier in price.tiers), default=inf)
-    both = (prices["input_mtok"], prices["output_mtok"])
-    one_way, other_way = (Decimal(price.base if price in tiered else price) for price in both)
+    base = {
+        name: Decimal(price.base if price in tiered else price)
+        for name, price in prices.items()
+        if name.endswith("_mtok")
+    }
+    # An embedding has no answer, and no price for one.
+    one_way, other_way = base["input_mtok"], base.get("output_mtok", Decimal(0))
     # A kind without a price of its own is charged as input; genai-prices knows which.
     read_way, write_way = (cost * _MILLION - other_way for cost in cached)
-    return _Rates(one_way, other_way, read_way, write_way, below)
+    media_input = {each: base[name] for each in MEDIA if (name := f"input_{each}_mtok") in base}
+    media_output = {each: base[name] for each in MEDIA if (name := f"output_{each}_mtok") in base}
+    return _Rates(
+        one_way,
+        other_way,
+        read_way,
+        write_way,
+        below,
+        media_input=media_input,
+        media_output=media_output,
+        dearest_output=max([other_way, *media_output.values()]),
+        has_media=bool(media_input or media_output),
+    )
 
 
 _BY_REQUEST = frozenset(("requests_kcount", "input_mchars", "input_text_messages_kcount"))

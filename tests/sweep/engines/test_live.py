@@ -24,6 +24,7 @@ from pondero.errors import (
 )
 from pondero.exchange import RateLimit, Retry
 from pondero.store import price_usage
+from pondero.sweep.arms import Arm
 from pondero.sweep.engines.engine import BudgetSpent, CostBudget, Trial, trial_key
 from pondero.sweep.engines.limiter import Limiter
 from pondero.sweep.run.prices import max_answer_cost
@@ -340,6 +341,13 @@ def test_a_bound_is_the_price_of_all_the_bytes_and_the_longest_answer():
     bound = max_answer_cost(arm, question, system="x" * 100, max_tokens=1_000)
     words = len(question.input) + 2 + 100 + 512
     assert bound == price_usage("anthropic", "claude-opus-5", Usage(input=words, output=1_000))
+
+
+def test_the_longest_answer_of_a_model_that_draws_is_a_picture():
+    (question,) = sums(1)
+    arm = Arm("google:gemini-2.5-flash-image", "off", ("off",), {}, 0)
+    bound = max_answer_cost(arm, question, system=None, max_tokens=1_000)
+    assert 0 < bound - Decimal("0.03") < Decimal("0.001")
 
 
 def test_what_was_in_flight_when_a_process_was_killed_counts_as_spent():

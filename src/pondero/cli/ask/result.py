@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from decimal import Decimal
+from functools import reduce
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...canon import Json, Reply, Usage
+from ...canon import COUNTS, Json, Reply, Usage, add_media
 from ...client import TurnRecorder
 from ...errors import PonderoError
 from ...store import SecretRedactor, format_dollars
@@ -61,9 +62,9 @@ class AskResult(Struct, frozen=True, kw_only=True):
     @property
     def usage(self) -> Usage:
         """Return the tokens of all exchanges; what no service said is None."""
-        fields = Usage.__struct_fields__
-        counts = {name: [getattr(each.usage, name) for each in self.replies] for name in fields}
-        return Usage(**{name: _sum(found) for name, found in counts.items()})
+        counts = {name: [getattr(each.usage, name) for each in self.replies] for name in COUNTS}
+        media = reduce(add_media, [each.usage.media for each in self.replies], None)
+        return Usage(**{name: _sum(found) for name, found in counts.items()}, media=media)
 
     @property
     def cost(self) -> str | None:

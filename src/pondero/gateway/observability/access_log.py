@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from ...canon import Usage
+from ...canon import COUNTS, Usage
 from ...store import SecretRedactor
 from .background_work import MOST, BackgroundWork
 from .receipt import LONGEST_REASON, Receipt, redact_receipt
@@ -145,8 +145,7 @@ _NAMES = {
 _NUMBERS = ("first", "seconds", "first_try", "last_try", "first_answer")
 _get_numbers = attrgetter(*_NUMBERS)
 _get_shared = attrgetter(*(name for names in _GROUPS for name in names))
-_COUNTS = Usage.__struct_fields__
-_get_counts = attrgetter(*_COUNTS)
+_get_counts = attrgetter(*COUNTS)
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -183,6 +182,6 @@ def _format_second(second: int) -> str:
 
 
 def _format_counts(usage: Usage) -> str:
-    counts = zip(_COUNTS, _get_counts(usage), strict=True)
+    counts = zip(COUNTS, _get_counts(usage), strict=True)
     known = ",".join([f'"{name}":{count}' for name, count in counts if count is not None])
     return f',"tokens":{{{known}}}' if known else ""

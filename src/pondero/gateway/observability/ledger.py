@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from ...canon import encode_json, load_json
 from ...errors import StoreError
-from ...store import SecretRedactor, UsageTotal, data_folder, price_usage
+from ...store import SecretRedactor, UsageTotal, assume_media, data_folder, price_usage
 from .audit_log import AuditEntry, log_entry, write_entries
 from .background_work import BackgroundWork
 from .journal import Journal, JournalFile
@@ -255,8 +255,10 @@ class Ledger:
 
 
 def _price(receipt: Receipt) -> Receipt:
-    price = price_usage(receipt.provider or "", receipt.model or "", receipt.usage)
-    return replace(receipt, cost=price)
+    provider, model, usage = receipt.provider or "", receipt.model or "", receipt.usage
+    if usage.media is None:  # nothing says it, and it is never less than what was served
+        usage = assume_media(provider, model, usage)
+    return replace(receipt, cost=price_usage(provider, model, usage))
 
 
 def _parse(line: bytes) -> Receipt | None:

@@ -7,24 +7,21 @@ does; without room for a useful answer the request is rejected. A rejected reque
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import repeat
 from math import ceil
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ...canon import MediaKind
 from ...catalog import ModelEntry
 from ...errors import (
     BadParameter,
-    PermissionDenied,
     QuotaSpent,
     RateLimited,
     ServiceError,
     UsageError,
 )
 from ...exchange import sum_most_with
-from ...extras import install_hint
-from ...store import has_prices, price_most
 from ...thinking import Plan
 from ..levels.level_plan import plan_attempt
 from ..requests.long_bodies import LONG, give_way
@@ -33,6 +30,7 @@ from ..server.context import GatewayContext
 from .framed_bound import FrameNeeds, PromptReservation, find_frame_needs
 from .hosted_tools import AddedTokens, describe_tools, find_added, iter_limited
 from .measured_prompt import MeasuredPrompts
+from .most_cost import TEXT, price_calls, price_each, price_tokens
 from .output_bound import (
     OutputBound,
     count_answers,
@@ -40,10 +38,9 @@ from .output_bound import (
     find_limit,
     find_output_bound,
 )
-from .prompt_bound import describe_unseen, find_prompt_bound
+from .prompt_bound import describe_unseen, find_prompt_bound, find_prompt_media
 from .quota import (
     ALONE,
-    BILLION,
     HAS_LEFT,
     Quota,
     QuotaUse,
@@ -185,12 +182,17 @@ async def _measure_need(routed: RoutedRequest) -> _Need:
         )
         raise BadParameter(message)
     is_long = len(routed.call.http.body) > LONG
+    entries = routed.resolved.entries
     if is_long:
         await give_way()
-    prompts = tuple([find_prompt_bound(routed, entry) for entry in routed.resolved.entries])
+    prompts = tuple([find_prompt_bound(routed, entry) for entry in entries])
     if is_long:
         await give_way()
-    return _find_need(routed, prompts)
+    if counts_cost(routed.rules.quotas):
+        media = tuple([find_prompt_media(routed, entry) for entry in entries])
+    else:
+        media = (TEXT,) * len(entries)
+    return _find_need(routed, prompts, media)
 
 
 def list_uses(quotas: Iterable[Quota], amounts: Amounts) -> list[QuotaUse]:
@@ -286,7 +288,7 @@ def _find_rates(plan: AdmissionPlan) -> dict[Unit, float]:
     price = 0.0
     if plan.need.amounts["money"]:
         entries = plan.routed.resolved.entries
-        price = max(_price_in_billionths(each, _MANY, 0) for each in entries) / _MANY
+        price = max(price_tokens(each, _MANY, 0) for each in entries) / _MANY
     return {"tokens": TOKENS_PER_BYTE, "money": TOKENS_PER_BYTE * price}
 
 
@@ -309,19 +311,21 @@ def _limit_output(routed: RoutedRequest, limit: int) -> RoutedRequest:
     return replace(routed, request=request, output_limit=limit)
 
 
-def _find_need(routed: RoutedRequest, prompts: tuple[int, ...]) -> _Need:
+def _find_need(
+    routed: RoutedRequest, prompts: tuple[int, ...], media: tuple[frozenset[MediaKind], ...]
+) -> _Need:
     """Return the most a request can use of each unit, whichever of its models answers."""
     tokens = thinking = cost = 0
     is_priced = counts_cost(routed.rules.quotas)
     added: list[Sequence[AddedTokens]] = []
-    for entry, prompt in zip(routed.resolved.entries, prompts, strict=True):
+    for entry, prompt, kinds in zip(routed.resolved.entries, prompts, media, strict=True):
         bound = _find_bound(routed, entry)
         added.append(find_added(routed, entry, prompt))
         calls = [AddedTokens(entry, prompt, bound.output), *added[-1]]
         tokens = max(tokens, sum(each.input + each.output for each in calls))
         thinking = max(thinking, bound.thinking)
         if is_priced:
-            cost = max(cost, _price_calls(calls))
+            cost = max(cost, price_calls(calls, kinds))
     amounts: Amounts = {
         "requests": 1,
         "tokens": tokens,
@@ -329,7 +333,7 @@ def _find_need(routed: RoutedRequest, prompts: tuple[int, ...]) -> _Need:
         "money": cost,
     }
     entries = routed.resolved.entries
-    return _Need(routed, amounts, MeasuredPrompts(entries, prompts, tuple(added)))
+    return _Need(routed, amounts, MeasuredPrompts(entries, prompts, tuple(added), media))
 
 
 def _plan_framed(routed: RoutedRequest) -> AdmissionPlan | None:
@@ -348,14 +352,15 @@ def _find_framed_need(routed: RoutedRequest, frame: FrameNeeds, prompt: int) -> 
     entries, cost = routed.resolved.entries, 0
     if frame.is_priced:
         known = frame.find_cost(prompt)
-        cost = _price_each(entries, prompt, frame.outputs) if known is None else known
+        cost = price_each(entries, prompt, frame.outputs) if known is None else known
     amounts: Amounts = {
         "requests": 1,
         "tokens": prompt + frame.most,
         "thinking_tokens": frame.thinking,
         "money": cost,
     }
-    prompts = MeasuredPrompts(entries, (prompt,) * len(entries), ((),) * len(entries))
+    count = len(entries)
+    prompts = MeasuredPrompts(entries, (prompt,) * count, ((),) * count, (TEXT,) * count)
     return PromptReservation(amounts, list_uses(routed.rules.quotas, amounts), prompts)
 
 
@@ -382,7 +387,7 @@ async def _lower_need(gateway: GatewayContext, need: _Need, quotas: Sequence[Quo
     rooms = [(quota, quota.most - used) for quota, used in zip(budgets, taken, strict=True)]
 
     def with_limit(routed: RoutedRequest, limit: int) -> _Need:
-        return _find_need(_limit_output(routed, limit), need.prompts.tokens)
+        return _find_need(_limit_output(routed, limit), need.prompts.tokens, need.prompts.media)
 
     def fits(tried: _Need) -> bool:
         return all(tried.amounts[quota.unit] <= room for quota, room in rooms)
@@ -421,10 +426,11 @@ def _reject_short(gateway: GatewayContext, need: _Need, quota: Quota, room: int)
 
 def _find_prompt_amount(need: _Need, unit: Unit) -> int:
     """Return the most that the prompt takes, without any answer to it."""
-    prompts = list(zip(need.prompts.entries, need.prompts.tokens, strict=True))
+    prompts = need.prompts
     if unit == "money":
-        return max(_price_in_billionths(entry, prompt, 0) for entry, prompt in prompts)
-    return max(prompt for _, prompt in prompts) if unit == "tokens" else 0
+        sizes = zip(prompts.entries, prompts.tokens, prompts.media, strict=True)
+        return max(price_tokens(entry, tokens, 0, media) for entry, tokens, media in sizes)
+    return max(prompts.tokens) if unit == "tokens" else 0
 
 
 def _reject_prompt(full: QuotaShortfall, amount: int, cure: str) -> ServiceError:
@@ -458,34 +464,6 @@ def _wait(gateway: GatewayContext, quota: Quota) -> float:
     now = int(gateway.now() * 1000)
     span = find_window(quota, now)
     return (span.ends(span.slot) - now) / 1000
-
-
-def _price_calls(calls: Sequence[AddedTokens]) -> int:
-    """Return the most that all costs; each model's tokens together, as a long prompt costs more."""
-    if len(calls) == 1:
-        (only,) = calls
-        return _price_in_billionths(only.entry, only.input, only.output)
-    sums: dict[ModelEntry, tuple[int, int]] = {}
-    for each in calls:
-        prompt, output = sums.get(each.entry, (0, 0))
-        sums[each.entry] = prompt + each.input, output + each.output
-    return sum(_price_in_billionths(entry, *tokens) for entry, tokens in sums.items())
-
-
-def _price_each(entries: Sequence[ModelEntry], prompt: int, outputs: Sequence[int]) -> int:
-    return max(map(_price_in_billionths, entries, repeat(prompt), outputs))
-
-
-def _price_in_billionths(entry: ModelEntry, prompt: int, output: int) -> int:
-    """Return the most a request costs; services charge more for a prompt that they cache."""
-    price = price_most(entry.provider.name, entry.model, prompt, output)
-    if price is not None:
-        return ceil(price * BILLION)
-    if entry.provider.auth == "none":  # the user's own server
-        return 0
-    cure = "" if has_prices() else f"; prices come with {install_hint('prices')}"
-    message = f"no price is known for {entry.id}, so a cost budget cannot be enforced{cure}"
-    raise PermissionDenied(message, status=403)
 
 
 def make_quota_error(

@@ -7,8 +7,8 @@ might understand is counted; what no service can limit is not admitted under a q
 from collections.abc import Iterable, Sequence
 from math import ceil, isfinite
 
-from ...canon import Json, Usage
-from ...dialects import Endpoint, OutputField, iter_ids
+from ...canon import MEDIA, Json, MediaKind, Usage
+from ...dialects import Endpoint, OutputField, iter_ids, may_escape_names
 from ...errors import BadParameter
 from ..requests.routed_request import UNKNOWN_OUTPUT
 from .quota import Quota
@@ -29,6 +29,15 @@ def find_most(
     limit = _find_limit(place, raw, providers)
     most = UNKNOWN_OUTPUT if limit is None else limit
     return Usage(len(body), output=min(_MOST, most * _find_times(place, raw)))
+
+
+def find_body_media(endpoint: Endpoint, body: bytes) -> tuple[MediaKind, ...]:
+    """Return what a body may have besides text."""
+    names = endpoint.media_fields
+    if not names:
+        return ()
+    is_named = any(name.encode() in body for name in names)
+    return MEDIA if is_named or may_escape_names(body.__contains__) else ()
 
 
 def check_limit(

@@ -4,7 +4,7 @@ Where a body limits the use (a token has a byte or more), that is reserved befor
 answer does not say less. Where only the answer says it, a budget that is spent admits nothing.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from decimal import Decimal
 from math import ceil
@@ -12,11 +12,11 @@ from math import ceil
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...canon import Usage
+from ...canon import MediaKind, Usage
 from ...catalog import Provider
 from ...dialects import AnswerUsage, Endpoint
 from ...errors import PermissionDenied
-from ...store import price_usage
+from ...store import assume_media, price_usage
 from ..server.context import GatewayContext
 from .admission import Admission, list_uses, make_quota_error
 from .quota import BILLION, Quota, QuotaUse, Unit, counts_cost
@@ -26,7 +26,8 @@ from .usage_meter import Figures, UsageMeter
 class EndpointCall(Struct):
     """One request to a service; ``most`` counts if its answer says nothing.
 
-    ``written``: tokens that the text of the answer has at least.
+    ``written``: tokens that the text of the answer has at least. ``media``: what the prompt may
+    have besides text.
     """
 
     provider: Provider
@@ -35,6 +36,7 @@ class EndpointCall(Struct):
     found: AnswerUsage = AnswerUsage()
     is_free: bool = False
     written: int = 0
+    media: Collection[MediaKind] = ()
 
     def find_usage(self) -> tuple[Usage, bool]:
         """Return the tokens, and whether they are estimated."""
@@ -44,9 +46,16 @@ class EndpointCall(Struct):
             return self.found.usage, False
         if self.most is None:
             return Usage(), False
-        if self.written > (self.most.output or 0):  # the service did not keep to the limit
-            return replace(self.most, output=self.written), True
-        return self.most, True
+        most = self.most
+        if self.written > (most.output or 0):  # the service did not keep to the limit
+            most = replace(most, output=self.written)
+        return self.assume_media(most, self.media), True
+
+    def assume_media(self, usage: Usage, media: Collection[MediaKind]) -> Usage:
+        """Return an estimate in which all tokens are of the medium that costs most."""
+        if self.model is None:
+            return usage
+        return assume_media(self.provider.name, self.model, usage, media=media)
 
     def find_price(self) -> Decimal | None:
         """Return the cost in dollars; None if no price is known."""
@@ -64,12 +73,17 @@ class EndpointMeter(UsageMeter):
         self.made: list[EndpointCall] = []
 
     async def begin_call(
-        self, provider: Provider, model: str | None, most: Usage | None
+        self,
+        provider: Provider,
+        model: str | None,
+        most: Usage | None,
+        *,
+        media: Collection[MediaKind] = (),
     ) -> EndpointCall:
         """Begin a call; raises QuotaSpent if earlier ones have used up what was reserved."""
         if self.extend is not None and any(not call.is_free for call in self.made):
             await self.extend()
-        call = EndpointCall(provider, model, most)
+        call = EndpointCall(provider, model, most, media=media)
         self.made.append(call)
         if self.begun is not None:
             self.begun()

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from ...canon import MediaKind
 from ...catalog import ModelEntry
 from .hosted_tools import AddedTokens
 
@@ -16,11 +17,15 @@ class MeasuredPrompt(Struct, frozen=True):
 
 
 class MeasuredPrompts(Struct, frozen=True):
-    """The prompt of a request as it was measured for each of its models."""
+    """The prompt of a request as it was measured for each of its models.
+
+    ``media``: what it may have besides text, for models whose price depends on that.
+    """
 
     entries: tuple[ModelEntry, ...] = ()
     tokens: tuple[int, ...] = ()
     added: tuple[Sequence[AddedTokens], ...] = ()
+    media: tuple[frozenset[MediaKind], ...] = ()
 
     def get(self, entry: ModelEntry) -> MeasuredPrompt | None:
         """Return the prompt for a model; None if it was not measured."""

@@ -8,7 +8,7 @@ from base64 import b64decode
 from collections.abc import Iterable
 from math import ceil
 
-from ...canon import Blob, Image, Part, ToolResult, UnknownPart
+from ...canon import MEDIA, Blob, Image, MediaKind, Part, ToolResult, UnknownPart
 from ...dialects import MediaRules
 from ...exchange import is_document, is_text, iter_encoded
 from .pdf_pages import count_pages, count_text
@@ -18,6 +18,10 @@ _SLOWEST_MP3 = 1_000  # bytes of a second: 8 kbit/s is the lowest rate of the st
 _SHIFTS = (21, 14, 7, 0)  # of the four bytes that say the length of a tag before the sound
 _CHARACTERS = 2.5  # of a text in a PDF per token, at least
 _PLAIN = (1, 3)  # kinds of samples that are not compressed
+_NONE: frozenset[MediaKind] = frozenset()
+_PICTURE: frozenset[MediaKind] = frozenset(("image",))
+_SOUND: frozenset[MediaKind] = frozenset(("audio",))
+_ANY: frozenset[MediaKind] = frozenset(MEDIA)  # a film has pictures and sound
 
 
 def measure_media(part: Part, rules: MediaRules, model: str) -> int | None:
@@ -34,6 +38,20 @@ def measure_media(part: Part, rules: MediaRules, model: str) -> int | None:
     if isinstance(part, Blob):
         return 0 if is_text(part) else _measure_blob(part, rules)
     return 0
+
+
+def list_media(part: Part) -> frozenset[MediaKind]:
+    """Return the media that a service may find in a part."""
+    if isinstance(part, ToolResult):
+        return frozenset().union(*map(list_media, part.content))
+    if isinstance(part, Image):
+        return _PICTURE
+    if isinstance(part, UnknownPart):
+        return _ANY
+    if not isinstance(part, Blob) or is_text(part):
+        return _NONE
+    kind = part.media_type.partition("/")[0].lower()
+    return _SOUND if kind == "audio" else _PICTURE if is_document(part) else _ANY
 
 
 def _add(sizes: Iterable[int | None]) -> int | None:

@@ -7,7 +7,7 @@ from typing import cast
 
 from msgspec import Struct
 
-from ...canon import Blob, Json, Message, Part, Text, ToolResult
+from ...canon import MEDIA, Blob, Json, MediaKind, Message, Part, Text, ToolResult
 from ...catalog import ModelEntry
 from ...dialects import get_dialect, may_escape_names
 from ...exchange import (
@@ -18,11 +18,12 @@ from ...exchange import (
     sum_most,
 )
 from ...framing import parse_json_or_none
+from ...store import has_media_input
 from ..requests.routed_request import RoutedRequest, address_history, is_at_home
 from ..state.conversation_memo import find_last_answer
 from .body_size import measure_body
 from .hosted_tools import find_context
-from .media_bound import measure_media
+from .media_bound import list_media, measure_media
 
 _SHORT_BODY = 4_096
 """Bytes of a body in which nothing is worth a second look."""
@@ -48,6 +49,18 @@ def find_prompt_bound(routed: RoutedRequest, entry: ModelEntry) -> int:
     if not media and not stored:
         return estimated
     return min(estimated + media + stored, max(estimated, find_context(entry)))
+
+
+def find_prompt_media(routed: RoutedRequest, entry: ModelEntry) -> frozenset[MediaKind]:
+    """Return what the prompt may have besides text, if the price of the model depends on it."""
+    if not has_media_input(entry.provider.name, entry.model):
+        return frozenset()
+    routed = address_history(routed, entry)
+    # The content of a file elsewhere, or of stored items, is not known.
+    if _is_unseen(routed, entry) or _find_stored(routed, entry):
+        return frozenset(MEDIA)
+    parts = (part for message in routed.request.messages for part in message.parts)
+    return frozenset().union(*(list_media(part) for part in parts if type(part) is not Text))
 
 
 def is_short_text(routed: RoutedRequest) -> bool:

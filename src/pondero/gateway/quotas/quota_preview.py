@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from ...canon import Usage
 from ...catalog import ModelEntry
-from ...store import price_usage
+from ...store import price_most
 from ..config.model import REFERENCES, GatewayConfig, GatewayGroup, GatewayKey
 from ..config.routing import Routing, allows
 from ..config.secrets import read_reference
@@ -92,5 +91,5 @@ def _find_covered(quota: Quota, taken: int, entry: ModelEntry) -> int | None:
     left = max(0, quota.most - taken)
     if quota.unit != "money":
         return left if quota.unit == "tokens" else None
-    price = price_usage(entry.provider.name, entry.model, Usage(0, output=_MILLION))
+    price = price_most(entry.provider.name, entry.model, 0, _MILLION)
     return int(left / BILLION / float(price) * _MILLION) if price else None

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from msgspec import field
 from msgspec.structs import replace
 
-from ...canon import Usage
+from ...canon import MEDIA, Usage
 from ...dialects import AnswerUsage, SocketLimit, SocketTurns, add_answer_usages, may_escape_names
 from .endpoint_use import EndpointCall
 
@@ -98,6 +98,10 @@ class SocketCall(EndpointCall):
     answers: SocketAnswers = field(default_factory=lambda: SocketAnswers(None, None))
     is_estimated: bool = False
 
+    def assume_spoken(self, most: Usage) -> Usage:
+        """Return the most of an answer, in which all may be of the medium that costs most."""
+        return self.assume_media(most, MEDIA)
+
     def add(self, found: AnswerUsage, *, is_estimated: bool = False) -> None:
         """Count an answer."""
         self.found: AnswerUsage = add_answer_usages(self.found, found)
@@ -109,5 +113,7 @@ class SocketCall(EndpointCall):
         if self.is_free or not self.answers.open:
             return usage or Usage(), self.is_estimated and not self.is_free
         most, count = self.answers.find_most(), self.answers.open
-        pending = replace(most, input=(most.input or 0) * count, output=(most.output or 0) * count)
+        pending = self.assume_spoken(
+            replace(most, input=(most.input or 0) * count, output=(most.output or 0) * count)
+        )
         return pending if usage is None else usage + pending, True

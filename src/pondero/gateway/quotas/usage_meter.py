@@ -22,19 +22,20 @@ from ...canon import (
     Thinking,
     ToolCall,
     Usage,
+    add_media,
     dump_json,
 )
 from ...catalog import ModelEntry
 from ...errors import PonderoError, TransportError
 from ...exchange import AsyncResponse, AsyncTransport, Timeouts
-from ...store import price_usage
+from ...store import assume_media, price_usage
 from ...thinking import Plan
 from ..requests.routed_request import RoutedRequest
 from .framed_bound import find_framed_bound
 from .hosted_tools import find_added, find_advisor
 from .measured_prompt import MeasuredPrompt, MeasuredPrompts
 from .output_bound import OutputBound, count_answers, find_background, find_output_bound
-from .prompt_bound import find_prompt_bound
+from .prompt_bound import find_prompt_bound, find_prompt_media
 from .quota import BILLION, Unit
 
 _LONGEST_TOKEN = 8
@@ -117,6 +118,39 @@ class ServiceCall:
                 return [(entry, most)], True
         return self._with_added(self._find_most()), True
 
+    def find_priced_usages(self) -> tuple[list[tuple[ModelEntry, Usage]], bool]:
+        """Return the same; what no service reported is of the medium that costs most."""
+        usages, is_estimated = self.find_usages()
+        if not is_estimated:
+            return usages, False
+        reply, entry = self.reply or self._find_ended(), self.entry
+        has_answer = reply is not None and reply.usage.output is not None
+        known = reply.usage if reply is not None and has_answer else self._find_reported()
+        has_prompt = known.input or known.cache_read or known.cache_write
+        if has_answer and has_prompt:
+            return usages, True
+        media = () if has_prompt else find_prompt_media(self._routed, entry)
+        assumed = [
+            (
+                each,
+                assume_media(
+                    each.provider.name, each.model, usage, media=media, has_answer=has_answer
+                ),
+            )
+            for each, usage in usages
+        ]
+        return assumed, True
+
+    def _find_reported(self) -> Usage:
+        """Return the counts that the service has reported."""
+        so_far = self.so_far
+        if self.reply is not None:
+            return self.reply.usage
+        if so_far is None:
+            return _NO_USAGE
+        read = so_far.read_usage() if so_far.read_usage is not None else None
+        return read or so_far.usage or _NO_USAGE
+
     def _find_ended(self) -> Reply | None:
         """Return an answer that the service ended, but that was withheld, as by a hook."""
         so_far = self.so_far
@@ -167,17 +201,13 @@ class ServiceCall:
         if reply is None and so_far is None:
             return self._find_begun(self._prompt())
         bound = find_output_bound(self._routed, self.entry, self._plan)
-        known, said = _NO_USAGE, 0
+        known, said = self._find_reported(), 0
         if so_far is not None:
             said = len(so_far.message().text) // _LONGEST_TOKEN
         if reply is not None:
-            known = reply.usage
             is_all = count_answers(self._routed, self.entry) == 1  # else only the first is known
             if is_all and find_background(self._routed) is None:
                 bound = self._limit_by_text(bound, reply.message)
-        elif so_far is not None:
-            read = so_far.read_usage() if so_far.read_usage is not None else None
-            known = read or so_far.usage or known
         thinking = max(0, min(bound.thinking, bound.output - said))
         return Usage(
             input=self._prompt() if known.input is None else known.input,
@@ -185,6 +215,7 @@ class ServiceCall:
             cache_write=known.cache_write,
             output=max(bound.output - thinking, known.output or 0),
             thinking=max(thinking, known.thinking or 0),
+            media=known.media,
         )
 
     def _limit_by_text(self, bound: OutputBound, message: Message) -> OutputBound:
@@ -242,12 +273,12 @@ class UsageMeter:
             return _NO_FIGURES
         if len(self.calls) == 1:  # nearly all requests
             (call,) = self.calls
-            usages, estimated = call.find_usages()
+            usages, estimated = call.find_priced_usages()
             if len(usages) == 1:
                 ((entry, usage),) = usages
                 cost = price_usage(entry.provider.name, entry.model, usage)
                 return Figures(usage=usage, estimated=estimated, cost=cost, calls=1)
-        found = [call.find_usages() for call in self.calls]
+        found = [call.find_priced_usages() for call in self.calls]
         usages = [each for several, _ in found for each in several]
         prices = [
             price
@@ -386,6 +417,7 @@ def _add_usages(usages: Iterable[Usage]) -> Usage:
                 cache_write=_add(total.cache_write, each.cache_write),
                 output=_add(total.output, each.output),
                 thinking=_add(total.thinking, each.thinking),
+                media=add_media(total.media, each.media),
             )
     return total
 

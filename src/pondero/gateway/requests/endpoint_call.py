@@ -21,7 +21,7 @@ from ..config.model import GatewayRoute
 from ..deployments.accounts import AccountFull
 from ..deployments.endpoint_account import EndpointAccount, ReadAnswer
 from ..observability.request_record import RequestRecord
-from ..quotas.endpoint_bound import check_limit, check_named_files, find_most
+from ..quotas.endpoint_bound import check_limit, check_named_files, find_body_media, find_most
 from ..quotas.endpoint_use import EndpointCall, EndpointMeter, admit_endpoint
 from ..quotas.quota import find_quotas
 from ..server.arrival import Arrival
@@ -141,7 +141,8 @@ class EndpointExchange:
             content.body, targets = await dial_lines(gateway, self._call, lines, content.body)
         providers = [each.provider.name for each in targets]
         most = find_most(match.endpoint, content.body, content.raw, providers=providers)
-        first = EndpointCall(targets[0].provider, targets[0].model, most)
+        media = find_body_media(match.endpoint, content.body)
+        first = EndpointCall(targets[0].provider, targets[0].model, most, media=media)
         quotas = find_quotas(key, self._requester.group, route)
         check_limit(match.endpoint, content.raw, providers=providers, quotas=quotas)
         named = (*match.api.references, *match.api.addresses)
@@ -209,7 +210,9 @@ class EndpointExchange:
         """Ask one account; return whether the client has its answer, else the next is asked."""
         can_repeat = content.pieces is None
         http = make_request(self._gateway, self._match, content, target)
-        call = await self.meter.begin_call(target.provider, target.model, most.most)
+        call = await self.meter.begin_call(
+            target.provider, target.model, most.most, media=most.media
+        )
         account.call = call
         with self._watch() if can_repeat else nullcontext():
             try:

@@ -266,7 +266,7 @@ class SocketExchange:
         if self._quota.counts:
             if turns.is_parallel:
                 await self._wait_until_idle(client)
-            most = self._make_figures(used.answers.find_most())
+            most = self._make_figures(used.assume_spoken(used.answers.find_most()))
             # Where answers are not parallel, one is for all that was asked before its end.
             if not used.answers.open and not await self._quota.begin(most):
                 return message, _SPENT
@@ -352,7 +352,7 @@ class SocketExchange:
     async def _end_answer(
         self, used: SocketCall, event: TurnEvent, found: AnswerUsage, turns: SocketTurns
     ) -> bool:
-        most = used.answers.end(event.answer)
+        most = used.assume_spoken(used.answers.end(event.answer))
         is_known = bool(found) or (self._has_reported and not turns.is_parallel)
         self._has_reported = False
         if not is_known:

@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from ...canon import (
+    COUNTS,
     Json,
     Message,
     Part,
@@ -36,7 +37,6 @@ KEPT = (
     "thread, number, turn, at, role, model, level, input, cached, output, thought, cost, seconds, "
     "words, body, offline, copied"
 )
-COUNTS = ("input", "cache_read", "cache_write", "output", "thinking", "total")
 
 _TITLE = 60
 _BIGGEST = 2**53  # a larger count is a mistake, and SQLite could not sum it
@@ -289,7 +289,7 @@ def count_replies(database: Database, thread: str, upto: int) -> ThreadUsage:
     rows = database.rows(_COUNTED, (thread, upto))
     replies = [each for each in (load_json(body, _CountedReply) for (body,) in rows) if each.usage]
     usages = [each.usage for each in replies if each.usage is not None]
-    counts = {name: _sum(Usage(), usages, name) for name in COUNTS}
+    counts: dict[str, Any] = {name: _sum(Usage(), usages, name) for name in COUNTS}
     costs = [Decimal(0) if each.offline else as_number(each.cost) for each in replies]
     known = [cost for cost in costs if cost is not None]
     return ThreadUsage(Usage(**counts), sum(known, Decimal(0)) if known == costs else None)

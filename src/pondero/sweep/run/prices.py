@@ -5,7 +5,7 @@ from decimal import Decimal
 from ...batch import batch_discount
 from ...canon import Usage, dump_json
 from ...errors import BadParameter
-from ...store import load_catalog, price_usage
+from ...store import assume_media, load_catalog, price_usage
 from ..arms import Arm
 from ..grading.judges import find_judge_kind, find_judge_model
 from ..questions import Question
@@ -28,7 +28,8 @@ def max_answer_cost(
             "set --max-tokens"
         )
         raise BadParameter(message)
-    return _price(arm, Usage(input=count_bytes(question, system) + _ENVELOPE, output=most))
+    usage = Usage(input=count_bytes(question, system) + _ENVELOPE, output=most)
+    return _price(arm, assume_media(entry.provider.name, entry.model, usage, media=()))
 
 
 def count_bytes(question: Question, system: str | None = None) -> int:
@@ -95,6 +96,7 @@ def max_grade_cost(
         limit = spec.max_tokens or load_catalog().entry(arm.model).capability.max_output
         words += limit or 0
     usage = Usage(input=words + _JUDGING, output=entry.capability.max_output or _JUDGING)
+    usage = assume_media(entry.provider.name, entry.model, usage, media=())
     price = price_usage(entry.provider.name, entry.model, usage)
     return None if price is None else price * find_judge_kind(spec.judge).asks
 

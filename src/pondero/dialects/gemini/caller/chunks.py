@@ -82,6 +82,10 @@ class Counts(Struct, rename="camel", gc=False):
     thoughts_token_count: int = 0
     tool_use_prompt_token_count: int = 0
     total_token_count: int = -1
+    prompt_tokens_details: Json = None
+    cache_tokens_details: Json = None
+    candidates_tokens_details: Json = None
+    tool_use_prompt_tokens_details: Json = None
 
 
 class Feedback(Struct, rename="camel", gc=False):

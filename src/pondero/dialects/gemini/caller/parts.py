@@ -13,6 +13,7 @@ from pondero.canon import (
     Finished,
     Image,
     Json,
+    MediaKind,
     Part,
     PartEnd,
     PartKind,
@@ -29,9 +30,11 @@ from pondero.canon import (
     UnknownPart,
     Usage,
     UsageUpdate,
+    assume_medium,
     make_call_id,
 )
 from pondero.dialects.dialect import AnswerContext
+from pondero.dialects.media_counts import find_medium
 from pondero.dialects.token_logprobs import attach_logprobs
 from pondero.errors import Malformed, Truncated
 
@@ -104,6 +107,7 @@ class Answer:
         self._loose: str | None = None  # a signature that came alone and may be a call's
         self._ids: set[str] = set()
         self._called = self._answered = self._thought = False
+        self._medium: MediaKind | None = None  # of a picture, a sound or a film in the answer
         self._reason: str | int | None = None
         self._blocked: str | int | None = None
         self._is_there = not candidate  # an answer without candidates is an empty first one
@@ -178,6 +182,8 @@ class Answer:
             raise Truncated("the stream ended before a finishReason")
         self._close(events)
         used = usage(self._counts)
+        if self._medium is not None:
+            used = assume_medium(used, self._medium)
         thought = self._thought or bool(used.thinking)
         ending = _finish(
             self._reason, called=self._called, answered=self._answered, thought=thought
@@ -312,6 +318,7 @@ class Answer:
             self._answered = self._answered or bool(part.text.strip())
         elif isinstance(part, Image | Blob):
             self._answered = True
+            self._medium = find_medium(part)
 
     @property
     def counted(self) -> Usage | None:

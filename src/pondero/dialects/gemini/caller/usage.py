@@ -1,11 +1,13 @@
 """Reads token counts into disjoint buckets; thoughts are apart (2,045 recorded totals say so)."""
 
 import re
+from operator import attrgetter
 
 import msgspec
-from msgspec.structs import astuple, replace
+from msgspec.structs import replace
 
-from pondero.canon import HttpRequest, Json, Usage, known_count
+from pondero.canon import HttpRequest, Json, Usage, fit_media, known_count
+from pondero.dialects.media_counts import has_media, read_media
 
 from .chunks import Counts
 
@@ -18,6 +20,8 @@ def merge_usage(known: Counts | None, counts: Counts) -> Counts:
     """
     if known is None:
         return counts
+    if known.candidates_tokens_details is not None or counts.prompt_tokens_details is None:
+        _keep_details(known, counts)
     known_cached = known.cached_content_token_count
     if counts.cached_content_token_count < known_cached:  # noqa: PLR1730 - max() costs a call
         counts.cached_content_token_count = known_cached
@@ -33,6 +37,13 @@ def merge_usage(known: Counts | None, counts: Counts) -> Counts:
     return counts
 
 
+def _keep_details(known: Counts, counts: Counts) -> None:
+    """Put back the media of the older snapshot, if the newer one has none."""
+    for field in _DETAILS:
+        if getattr(counts, field) is None:
+            setattr(counts, field, getattr(known, field))
+
+
 def _keep_written(known: Counts, counts: Counts) -> None:
     """Put back the older counts, unless a new one is invalid: then none is known."""
     new, old = ([getattr(each, field) for field in _WRITTEN] for each in (counts, known))
@@ -45,11 +56,12 @@ def _keep_written(known: Counts, counts: Counts) -> None:
 
 def usage(counts: Counts | None) -> Usage:
     """Return the buckets; all unknown if nothing was counted."""
-    if counts is None or counts == Counts() or any(map(_is_wrong, astuple(counts)[:-1])):
+    if counts is None or (found := _get_counts(counts)) == _NO_COUNTS:
         return Usage()
-    prompt, cached = counts.prompt_token_count, counts.cached_content_token_count
-    output, thinking = counts.candidates_token_count, counts.thoughts_token_count
-    tools, total = counts.tool_use_prompt_token_count, counts.total_token_count
+    *buckets, total = found
+    if any(map(_is_wrong, buckets)):
+        return Usage()
+    prompt, tools, output, thinking, cached = buckets
     if prompt == 0 and total > 0:  # recorded where a file was given by its address
         prompt = max(total - output - thinking - tools, 0)
     elif 0 < thinking <= output and total == prompt + output + tools:
@@ -62,7 +74,23 @@ def usage(counts: Counts | None) -> Usage:
         thinking=thinking,
         total=total,
     )
+    if has_media(*_get_details(counts)):
+        used = _add_media(used, counts)
     return replace(used, total=used.known_total) if _is_wrong(total) else used
+
+
+def _add_media(used: Usage, counts: Counts) -> Usage:
+    """Return counts with their media (google-genai 3.1.0, ``ModalityTokenCount``)."""
+    prompt, cached, written, tools = _get_details(counts)
+    media = fit_media(
+        input=used.input,
+        cache_read=used.cache_read,
+        output=(used.output or 0) + (used.thinking or 0),
+        prompt=read_media(prompt, tools),
+        cached=read_media(cached),
+        written=read_media(written),
+    )
+    return replace(used, media=media)
 
 
 def _is_wrong(count: int) -> bool:
@@ -71,6 +99,13 @@ def _is_wrong(count: int) -> bool:
 
 _READ = ("prompt_token_count", "tool_use_prompt_token_count")
 _WRITTEN = ("candidates_token_count", "thoughts_token_count")
+_DETAILS = (
+    *("prompt_tokens_details", "cache_tokens_details"),
+    *("candidates_tokens_details", "tool_use_prompt_tokens_details"),
+)
+_get_details = attrgetter(*_DETAILS)
+_get_counts = attrgetter(*_READ, *_WRITTEN, "cached_content_token_count", "total_token_count")
+_NO_COUNTS = _get_counts(Counts())
 
 
 _VERB = re.compile(r":(?:streamGenerateContent|generateContent)(\?alt=sse)?$")

@@ -1,7 +1,7 @@
 """Writes parts, token counts and finish reasons as the service does, for ``reply``."""
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pondero.canon import (
     Blob,
@@ -9,6 +9,8 @@ from pondero.canon import (
     Finished,
     Image,
     Json,
+    MediaKind,
+    MediaTokens,
     Part,
     Text,
     Thinking,
@@ -89,8 +91,22 @@ def usage_of(usage: Usage) -> Json:
     return {
         **{name: count for name, count in counts.items() if count},
         "totalTokenCount": usage.known_total if usage.total is None else usage.total,
-        "promptTokensDetails": [{"modality": "TEXT", "tokenCount": prompt}],
+        **_write_details(usage.media, prompt, usage.output or 0),
     }
+
+
+def _write_details(media: MediaTokens | None, prompt: int, output: int) -> dict[str, Json]:
+    if media is None:
+        return {"promptTokensDetails": [{"modality": "TEXT", "tokenCount": prompt}]}
+    return {
+        "promptTokensDetails": _list_modalities(prompt, media.sum_counts("input", "cache_read")),
+        "candidatesTokensDetails": _list_modalities(output, media.sum_counts("output")),
+    }
+
+
+def _list_modalities(whole: int, media: Mapping[MediaKind, int]) -> list[Json]:
+    counts = (("text", max(0, whole - sum(media.values()))), *media.items())
+    return [{"modality": name.upper(), "tokenCount": count} for name, count in counts if count]
 
 
 def weigh(tokens: Sequence[TokenLogprob], top: int | None) -> dict[str, Json]:

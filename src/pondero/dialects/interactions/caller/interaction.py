@@ -5,7 +5,8 @@ from typing import Any
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
-from pondero.canon import Event, Finished, Json, get_decoder
+from pondero.canon import Blob, Event, Finished, Image, Json, assume_medium, get_decoder
+from pondero.dialects.media_counts import find_medium
 from pondero.framing import parse_payload
 
 from .parts import Steps, find_finish
@@ -44,6 +45,9 @@ def end_answer(answer: Answer, steps: Steps, events: list[Event]) -> None:
             steps.begin(place, step, events)
             steps.end(place, events)
     used = usage(answer.usage)
+    for part in steps.parts:
+        if isinstance(part, Image | Blob) and (medium := find_medium(part)) is not None:
+            used = assume_medium(used, medium)
     extras = {key: value for key in _KEPT if (value := getattr(answer, key)) is not None}
     events.append(
         Finished(

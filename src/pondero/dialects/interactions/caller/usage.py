@@ -1,9 +1,12 @@
 """Reads token counts into disjoint buckets; thoughts are outside the output (51 of 51 recorded)."""
 
-from msgspec import Struct
-from msgspec.structs import astuple, replace
+from operator import attrgetter
 
-from pondero.canon import Usage, known_count
+from msgspec import Struct
+from msgspec.structs import replace
+
+from pondero.canon import Json, Usage, fit_media, known_count
+from pondero.dialects.media_counts import has_media, read_media
 
 
 class Counts(Struct, frozen=True, gc=False):
@@ -15,13 +18,22 @@ class Counts(Struct, frozen=True, gc=False):
     total_thought_tokens: int | None = 0
     total_tool_use_tokens: int | None = 0
     total_tokens: int | None = -1
+    input_tokens_by_modality: Json = None
+    cached_tokens_by_modality: Json = None
+    output_tokens_by_modality: Json = None
+    tool_use_tokens_by_modality: Json = None
+
+
+_get_counts = attrgetter(*Counts.__struct_fields__[:6])
+_get_details = attrgetter(*Counts.__struct_fields__[6:])
+_NO_COUNTS = _get_counts(Counts())
 
 
 def usage(counts: Counts | None) -> Usage:
     """Return the buckets; all unknown if nothing was counted."""
-    if counts is None or counts == Counts():
+    if counts is None or (found := _get_counts(counts)) == _NO_COUNTS:
         return Usage()
-    *buckets, total = (each or 0 for each in astuple(counts))
+    *buckets, total = (each or 0 for each in found)
     if any(known_count(each) is None for each in buckets):
         return Usage()
     prompt, cached, output, thinking, tools = buckets
@@ -33,4 +45,19 @@ def usage(counts: Counts | None) -> Usage:
         thinking=thinking,
         total=total,
     )
+    if has_media(*_get_details(counts)):
+        used = _add_media(used, counts)
     return used if known_count(total) is not None else replace(used, total=used.known_total)
+
+
+def _add_media(used: Usage, counts: Counts) -> Usage:
+    prompt, cached, written, tools = _get_details(counts)
+    media = fit_media(
+        input=used.input,
+        cache_read=used.cache_read,
+        output=(used.output or 0) + (used.thinking or 0),
+        prompt=read_media(prompt, tools),
+        cached=read_media(cached),
+        written=read_media(written),
+    )
+    return replace(used, media=media)

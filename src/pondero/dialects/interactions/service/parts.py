@@ -2,7 +2,7 @@
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from pondero.canon import (
@@ -10,6 +10,8 @@ from pondero.canon import (
     Finish,
     Image,
     Json,
+    MediaKind,
+    MediaTokens,
     Part,
     Text,
     Thinking,
@@ -131,12 +133,27 @@ def write_usage(usage: Usage) -> Step | None:
     return {
         "total_tokens": usage.known_total if usage.total is None else usage.total,
         "total_input_tokens": prompt,
-        "input_tokens_by_modality": [{"modality": "text", "tokens": prompt}],
+        **_write_modalities(usage.media, prompt, usage.output or 0),
         "total_cached_tokens": usage.cache_read or 0,
         "total_output_tokens": usage.output or 0,
         "total_tool_use_tokens": 0,
         "total_thought_tokens": usage.thinking or 0,
     }
+
+
+def _write_modalities(media: MediaTokens | None, prompt: int, output: int) -> Step:
+    if media is None:
+        return {"input_tokens_by_modality": [{"modality": "text", "tokens": prompt}]}
+    read, written = media.sum_counts("input", "cache_read"), media.sum_counts("output")
+    return {
+        "input_tokens_by_modality": _list_modalities(prompt, read),
+        "output_tokens_by_modality": _list_modalities(output, written),
+    }
+
+
+def _list_modalities(whole: int, media: Mapping[MediaKind, int]) -> list[Json]:
+    counts = (("text", max(0, whole - sum(media.values()))), *media.items())
+    return [{"modality": name, "tokens": count} for name, count in counts if count]
 
 
 def write_status(finish: Finish, raw: str | None) -> str:

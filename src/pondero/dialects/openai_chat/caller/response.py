@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 import msgspec
+from msgspec.structs import replace
 
 from pondero.canon import (
     Event,
@@ -19,6 +20,7 @@ from pondero.canon import (
     ToolDelta,
     UnknownPart,
     Usage,
+    assume_medium,
     join_pieces,
 )
 from pondero.dialects.dialect import AnswerContext
@@ -213,7 +215,10 @@ class Builder:
             self._parts.add("other", UnknownPart(NAME, {"audio": self._audio}), events)
         self._parts.end(events)
         model = self._answering or self._model
-        events.append(self.notes.make_finished(self._parts, model=model, outside=self._outside))
+        last = self.notes.make_finished(self._parts, model=model, outside=self._outside)
+        if self._audio:
+            last = replace(last, usage=assume_medium(last.usage, "audio"))
+        events.append(last)
 
     def _start(self, answer: Answer, events: list[Event]) -> None:
         self._started = True

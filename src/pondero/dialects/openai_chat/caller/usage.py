@@ -5,7 +5,8 @@ The completion includes thinking, except on xAI (206 of 206 recordings); the tot
 
 from msgspec.structs import replace
 
-from pondero.canon import Finish, Finished, Json, Usage, known_count
+from pondero.canon import Finish, Finished, Json, Usage, fit_media, known_count
+from pondero.dialects.media_counts import has_media, read_media
 
 from .parts import Answer, Choice, Parts
 
@@ -170,7 +171,7 @@ def usage_of(raw: Json, *, outside: bool) -> Usage:
     output, thinking = _split(completion, thought, rest, outside=outside or cited is not None)
     read = _cap(prompt, _first(raw, _CACHED))
     written = _cap(prompt - (read or 0), _first(raw, _WRITTEN))
-    return Usage(
+    usage = Usage(
         input=prompt - (read or 0) - (written or 0) + (cited or 0),
         cache_read=read,
         cache_write=written,
@@ -178,6 +179,21 @@ def usage_of(raw: Json, *, outside: bool) -> Usage:
         thinking=thinking,
         total=_sum(prompt, output, thinking, cited) if total is None or cited else total,
     )
+    details = raw.get("prompt_tokens_details"), raw.get("completion_tokens_details")
+    return _add_media(usage, *details) if has_media(*details) else usage
+
+
+def _add_media(usage: Usage, prompt: Json, completion: Json) -> Usage:
+    """Return counts with their media (xAI and OpenRouter also count images)."""
+    media = fit_media(
+        input=usage.input,
+        cache_read=usage.cache_read,
+        output=(usage.output or 0) + (usage.thinking or 0),
+        prompt=read_media(prompt),
+        cached={},
+        written=read_media(completion),
+    )
+    return replace(usage, media=media)
 
 
 def cost_of(raw: Json) -> Json:

@@ -12,6 +12,7 @@ from pondero.canon import (
     Finish,
     Image,
     Json,
+    MediaTokens,
     Signature,
     Text,
     Thinking,
@@ -51,6 +52,7 @@ _FORMATS: dict[Form, str] = {
 
 
 _NO_USAGE = Usage()
+_NO_MEDIA = MediaTokens()
 
 
 def base_of(
@@ -100,8 +102,13 @@ def usage_of(usage: Usage, provider: Provider) -> Json:
         "total_tokens": prompt + completion + beside if usage.total is None else usage.total,
     }
     cached = {"cached_tokens": usage.cache_read, "cache_write_tokens": usage.cache_write}
-    if known := {name: count for name, count in cached.items() if count is not None}:
-        said["prompt_tokens_details"] = {**known, "audio_tokens": 0}
+    known = {name: count for name, count in cached.items() if count is not None}
+    media = usage.media or _NO_MEDIA
+    if known or usage.media is not None:
+        said["prompt_tokens_details"] = {
+            **known,
+            "audio_tokens": media.input_audio + media.cache_read_audio,
+        }
     hits = usage.cache_read or 0
     if provider.cache_counts == "hits":
         said |= {"prompt_cache_hit_tokens": hits, "prompt_cache_miss_tokens": prompt - hits}
@@ -110,7 +117,7 @@ def usage_of(usage: Usage, provider: Provider) -> Json:
     if usage.thinking is not None and provider.counting != "never":
         said["completion_tokens_details"] = {
             "reasoning_tokens": usage.thinking,
-            "audio_tokens": 0,
+            "audio_tokens": media.output_audio,
             "accepted_prediction_tokens": 0,
             "rejected_prediction_tokens": 0,
         }
