@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from ...catalog import ModelEntry
 from ...dialects import RateLimit
@@ -66,7 +65,8 @@ class ModelTurn(Struct, frozen=True):
     """A model to ask. ``patience``: seconds to wait for room; ``is_last``: of its deployments.
 
     ``is_home``: it has the conversation, so it is asked once more after a 429 with a short delay.
-    ``is_new``: the conversation was placed there just now, and is to stay.
+    ``is_new``: the conversation was placed there just now, and is to stay. ``tried``: how often it
+    was asked before, and ``delay``: seconds to wait before it is asked again.
     """
 
     entry: ModelEntry
@@ -74,6 +74,8 @@ class ModelTurn(Struct, frozen=True):
     is_last: bool = True
     is_home: bool = False
     is_new: bool = False
+    tried: int = 0
+    delay: float = 0.0
 
     @property
     def breaker(self) -> str:
@@ -248,33 +250,14 @@ class Accounts:
         if isinstance(error, _DEAD):
             await self._pauses.pause(entry.deployment, _limit_pause(error.retry_after or REST))
         elif isinstance(error, RateLimited) or (error.status == 429 and error.retry_after):
-            await self._pauses.pause(entry.deployment, _limit_pause(_find_delay(error)))
+            await self._pauses.pause(entry.deployment, _limit_pause(find_delay(error)))
         elif is_deployment_fault(error) and error.retry_after:
             rest = min(error.retry_after, _LONGEST_REST)
             await self._pauses.open(name_breaker(entry), rest)
 
 
-def find_return(turn: ModelTurn, error: PonderoError) -> list[ModelTurn]:
-    """Return the home of a conversation once more after a 429 whose delay it can wait for.
-
-    The account is paused for that delay, so its transport waits. A move costs cache and signatures.
-    """
-    if not turn.is_home or turn.is_last or not isinstance(error, RateLimited):
-        return []  # the last deployment has retries of its own
-    if isinstance(error, AccountFull) or _find_delay(error) > turn.patience:
-        return []
-    return [replace(turn, is_home=False)]
-
-
-def find_soonest(full: Sequence[tuple[ModelTurn, AccountFull]]) -> list[ModelTurn]:
-    """Return the deployment that has room soonest, to wait for it; nothing if that takes long."""
-    turn, error = min(full, key=lambda each: each[1].retry_after or 0.0)
-    if turn.patience >= LAST_PATIENCE or (error.retry_after or 0.0) > LAST_PATIENCE:
-        return []
-    return [replace(turn, patience=LAST_PATIENCE, is_last=True)]
-
-
-def _find_delay(error: ServiceError) -> float:
+def find_delay(error: ServiceError) -> float:
+    """Return the seconds for which a service that rejects a request is not asked again."""
     return error.retry_after or _SHORTEST_PAUSE
 
 
