@@ -71,7 +71,7 @@ async def deliver(
         begun=delivery.note_begun,
     )
     timeouts = gateway.timeouts if stream else gateway.timeouts.whole()
-    account = _make_account(delivery) if attempt.entry.deployment else None
+    account = _make_account(delivery) if attempt.turn.account else None
     shell = AsyncShell(steps, account or delivery.transport, timeouts)
     try:
         reply = await (
@@ -89,7 +89,7 @@ async def deliver(
 
 
 def _make_account(delivery: "_Delivery") -> AccountTransport:
-    """Return what keeps the limits of an attempt's deployment."""
+    """Return what keeps the limits of an attempt's account."""
     attempt = delivery.attempt
     return AccountTransport(
         delivery.gateway,
@@ -97,7 +97,7 @@ def _make_account(delivery: "_Delivery") -> AccountTransport:
         delivery.routed,
         attempt.entry,
         attempt.exchange.plan,
-        patience=attempt.turn.patience,
+        turn=attempt.turn,
     )
 
 

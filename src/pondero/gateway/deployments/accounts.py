@@ -66,7 +66,8 @@ class ModelTurn(Struct, frozen=True):
 
     ``is_home``: it has the conversation, so it is asked once more after a 429 with a short delay.
     ``is_new``: the conversation was placed there just now, and is to stay. ``tried``: how often it
-    was asked before, and ``delay``: seconds to wait before it is asked again.
+    was asked before, and ``delay``: seconds to wait before it is asked again. ``is_shared``: other
+    accounts serve its model too.
     """
 
     entry: ModelEntry
@@ -76,6 +77,15 @@ class ModelTurn(Struct, frozen=True):
     is_new: bool = False
     tried: int = 0
     delay: float = 0.0
+    is_shared: bool = False
+
+    @property
+    def account(self) -> str:
+        """Return the account whose limits and pauses are kept, "" for a provider that is alone.
+
+        A provider beside its deployments is an account like them.
+        """
+        return name_account(self.entry) if self.is_shared else self.entry.deployment
 
     @property
     def breaker(self) -> str:
@@ -86,6 +96,11 @@ class ModelTurn(Struct, frozen=True):
 def name_breaker(entry: ModelEntry) -> str:
     """Return the name under which the failures of a model are counted."""
     return f"{entry.deployment}:{entry.model}" if entry.deployment else entry.id
+
+
+def name_account(entry: ModelEntry) -> str:
+    """Return the account of a model: its deployment, or its provider for the usual account."""
+    return entry.deployment or entry.provider.name
 
 
 class Accounts:
@@ -129,7 +144,9 @@ class Accounts:
 
     def load(self, name: str) -> AccountLoad:
         """Return the load of an account."""
-        return self._loads.setdefault(name, AccountLoad(self._clock))
+        if (load := self._loads.get(name)) is None:
+            load = self._loads[name] = AccountLoad(self._clock)
+        return load
 
     def quotas(self, name: str) -> tuple[Quota, ...]:
         """Return the limits that an account is configured to have."""
@@ -173,30 +190,31 @@ class Accounts:
                 is_last=at == last,
                 is_home=each.entry.deployment == home,
                 is_new=is_kept and order.placed and at == 0,
+                is_shared=True,
             )
             for at, each in enumerate(candidates)
         ]
 
     def forget_placed(self, turn: ModelTurn) -> None:
         """Count a conversation no more where it was placed: it is at home elsewhere."""
-        load = self.load(turn.entry.deployment)
+        load = self.load(name_account(turn.entry))
         load.placed = max(0.0, load.placed - 1)
 
     def _note_placed(self, candidates: Sequence[PlacementOption]) -> None:
         first = candidates[0]
-        load = self.load(first.entry.deployment)
+        load = self.load(name_account(first.entry))
         load.placed += 1
         share = load.placed / first.weight
         for each in candidates[1:]:
             if each.wait > 0:  # it gets no more than the others when it is back
-                other = self.load(each.entry.deployment)
+                other = self.load(name_account(each.entry))
                 other.placed = max(other.placed, share * each.weight)
         if sum(each.placed for each in self._loads.values()) > MANY:
             for known in self._loads.values():
                 known.placed /= 2
 
     def _describe(self, entry: ModelEntry, counter: UsageCounter) -> PlacementOption:
-        name = entry.deployment
+        name = name_account(entry)
         deployment = self._deployments.get(name)
         weight = deployment.weight if deployment is not None else 1.0
         load, quotas = self.load(name), self.quotas(name)
@@ -205,55 +223,66 @@ class Accounts:
         return PlacementOption(
             entry,
             weight=weight,
-            use=max([load.find_use(), *shares]),
+            use=max([load.find_use(entry.model), *shares]),
             share=(load.placed + load.in_flight) / weight,
             wait=self._find_wait(entry, load),
         )
 
     def _find_wait(self, entry: ModelEntry, load: AccountLoad) -> float:
-        wait = max(load.find_wait(), load.find_rest(), self.find_hold(entry))
+        hold = self.find_hold(name_account(entry), entry.model)
+        wait = max(load.find_wait(entry.model), load.find_rest(), hold)
         # One whose rest is over may be asked: the first request that is placed there probes it. One
         # that rests is no home that a conversation waits for, however soon the rest is over.
         rest = self._pauses.find_rest(name_breaker(entry))
         return max(wait, rest, REST) if rest > 0 else wait
 
     def find_pause(self, entry: ModelEntry) -> float:
-        """Return the seconds for which an account is paused."""
-        return self._pauses.find_pause(entry.deployment) if entry.deployment else 0.0
+        """Return the seconds for which a model is paused at its account, or all of the account."""
+        if not (name := entry.deployment):
+            return 0.0
+        of_model = self._pauses.find_pause(_name_limits(name, entry.model))
+        return max(self._pauses.find_pause(name), of_model)
 
-    def find_hold(self, entry: ModelEntry) -> float:
-        """Return the seconds for which an account is paused, or full as another replica told."""
-        name = entry.deployment
-        return max(self._pauses.find_pause(name), self._pauses.find_full(name)) if name else 0.0
+    def find_hold(self, account: str, model: str) -> float:
+        """Return the seconds for which a model is paused, or full as another replica told."""
+        pauses, name = self._pauses, _name_limits(account, model)
+        return max(pauses.find_pause(account), pauses.find_pause(name), pauses.find_full(name))
 
-    async def share_limits(self, entry: ModelEntry, limits: Sequence[RateLimit]) -> None:
+    async def share_limits(self, account: str, model: str, limits: Sequence[RateLimit]) -> None:
         """Tell other replicas if a service reports nothing left, and if it has again.
 
         Only this: what is left otherwise changes with every request, and each replica's own
         answers tell it.
         """
-        name = entry.deployment
+        name = _name_limits(account, model)
         wait = max((each.wait for each in limits if each.left < 1), default=0.0)
         if wait > 0 or (limits and name in self._told):
             await self._pauses.share_full(name, min(wait, LONGEST_WAIT))
             (self._told.add if wait > 0 else self._told.discard)(name)
 
-    async def note_failure(self, entry: ModelEntry, error: PonderoError) -> None:
-        """Pause an account whose service asks for it, or whose key or credit is rejected.
+    async def note_failure(self, account: str, entry: ModelEntry, error: PonderoError) -> None:
+        """Pause an account whose key or credit is rejected, or its model if the service says so.
 
-        A service that fails and names a delay means the model: others of the account may work.
+        A service that has no room, or fails and names a delay, means the model: others of the
+        account may work.
         """
-        if not entry.deployment or not isinstance(error, ServiceError):
+        if not account or not isinstance(error, ServiceError):
             return
         if isinstance(error, AccountFull):
             return  # nothing was sent
         if isinstance(error, _DEAD):
-            await self._pauses.pause(entry.deployment, _limit_pause(error.retry_after or REST))
+            await self._pauses.pause(account, _limit_pause(error.retry_after or REST))
         elif isinstance(error, RateLimited) or (error.status == 429 and error.retry_after):
-            await self._pauses.pause(entry.deployment, _limit_pause(find_delay(error)))
+            name = _name_limits(account, entry.model)
+            await self._pauses.pause(name, _limit_pause(find_delay(error)))
         elif is_deployment_fault(error) and error.retry_after:
             rest = min(error.retry_after, _LONGEST_REST)
             await self._pauses.open(name_breaker(entry), rest)
+
+
+def _name_limits(account: str, model: str) -> str:
+    """Return the name of the rate limits of a model at an account."""
+    return f"{account}:{model}"
 
 
 def find_delay(error: ServiceError) -> float:

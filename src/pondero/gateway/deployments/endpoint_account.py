@@ -72,7 +72,7 @@ class EndpointAccount:
             breakers, name = self._gateway.breakers, name_breaker(self._entry)
             is_fault = is_deployment_fault(error)
             await (breakers.record_failure if is_fault else breakers.record_success)(name)
-            await self._gateway.accounts.note_failure(self._entry, error)
+            await self._gateway.accounts.note_failure(self._entry.deployment, self._entry, error)
         return is_fallback_error(error)
 
     async def note_rejection(self, head: ResponseHead, body: bytes) -> bool:

@@ -204,8 +204,8 @@ class RedisBreakers:
         return {name: self._describe(name, row) for name, row in self._snapshot.troubled.items()}
 
     def _describe(self, name: str, row: Mapping[str, Any]) -> str:
-        if row.get("paused"):
-            return PAUSED if self.find_pause(name) > 0 else "closed"
+        if self.find_pause(name) > 0:
+            return PAUSED
         if not row.get("opened"):
             return "closed"
         return "probing" if row.get("probing") else "open"
