@@ -59,7 +59,16 @@ class _SeenLimit(Struct):
 class AccountLoad:
     """The load of one account; times are in seconds of ``clock``."""
 
-    __slots__ = ("_begun", "_clock", "_full_until", "_limits", "_sent", "in_flight", "placed")
+    __slots__ = (
+        "_begun",
+        "_clock",
+        "_full_until",
+        "_limits",
+        "_sent",
+        "in_flight",
+        "largest",
+        "placed",
+    )
 
     def __init__(self, clock: Callable[[], float], placed: float = 0.0) -> None:
         self._clock = clock
@@ -68,6 +77,7 @@ class AccountLoad:
         self._begun = 0
         self._full_until = 0.0
         self.in_flight: int = 0
+        self.largest: dict[str, int] = {}  # tokens of one request, by model, if its answer tells
         self.placed: float = placed
 
     def begin(self, model: str, tokens: int) -> int:
@@ -135,6 +145,12 @@ class AccountLoad:
 
     def _list_limits(self, model: str) -> Collection[_SeenLimit]:
         return self._limits[model].values() if model in self._limits else ()
+
+    def note_largest(self, model: str, tokens: int) -> None:
+        """Remember the most tokens of one request, for those of which only the answer tells."""
+        self.largest[model] = max(tokens, self.largest.pop(model, 0))
+        if len(self.largest) > _MODELS:
+            del self.largest[next(iter(self.largest))]
 
     def note_full(self, seconds: float) -> None:
         """Remember that our own count has no room, for at most a second: others may end."""

@@ -260,7 +260,7 @@ class Accounts:
             await self._pauses.share_full(name, min(wait, LONGEST_WAIT))
             (self._told.add if wait > 0 else self._told.discard)(name)
 
-    async def note_failure(self, account: str, entry: ModelEntry, error: PonderoError) -> None:
+    async def note_failure(self, account: str, model: str, error: PonderoError) -> None:
         """Pause an account whose key or credit is rejected, or its model if the service says so.
 
         A service that has no room, or fails and names a delay, means the model: others of the
@@ -273,15 +273,15 @@ class Accounts:
         if isinstance(error, _DEAD):
             await self._pauses.pause(account, _limit_pause(error.retry_after or REST))
         elif isinstance(error, RateLimited) or (error.status == 429 and error.retry_after):
-            name = _name_limits(account, entry.model)
-            await self._pauses.pause(name, _limit_pause(find_delay(error)))
+            pause = _limit_pause(find_delay(error))
+            await self._pauses.pause(_name_limits(account, model), pause)
         elif is_deployment_fault(error) and error.retry_after:
             rest = min(error.retry_after, _LONGEST_REST)
-            await self._pauses.open(name_breaker(entry), rest)
+            await self._pauses.open(_name_limits(account, model), rest)
 
 
 def _name_limits(account: str, model: str) -> str:
-    """Return the name of the rate limits of a model at an account."""
+    """Return the name of the rate limits and of the breaker of a model at an account."""
     return f"{account}:{model}"
 
 
