@@ -185,7 +185,7 @@ def test_a_compacted_conversation_whose_home_rests_is_told_to_wait(monkeypatch):
         resting = await talk.ask("/v1/responses", make_body(history))
         assert (resting.status, resting.headers["retry-after"]) == (503, "20"), resting.body
         await talk.gateway.breakers.record_success(f"{home}:gpt-5.5")
-        await talk.gateway.breakers.pause(home, 40)
+        await talk.gateway.breakers.pause(f"{home}:gpt-5.5", 40)
         paused = await talk.ask("/v1/responses", make_body(history))
         assert (paused.status, paused.headers["retry-after"]) == (429, "40"), paused.body
         assert [len(talk.list_sent(name)) for name in ("north", "south")].count(0) == 1

@@ -15,7 +15,7 @@ from ..quotas.quota import QuotaUse
 from ..quotas.usage_meter import MeteredTransport, ServiceCall
 from ..requests.routed_request import RoutedRequest
 from ..server.context import GatewayContext
-from .accounts import AccountFull, ModelTurn
+from .accounts import AccountFull, AccountRejected, ModelTurn
 
 _BYTES = 4  # of a token, where only the service's own count is guessed
 _LOOK = 0.25  # seconds between looks whether a running request took less than its most
@@ -54,6 +54,7 @@ class AccountTransport:
         self._entry = entry
         self._plan = plan
         self._patience = turn.patience
+        self._is_forced = turn.is_forced
         self._account = turn.account
         self._load = gateway.accounts.load(turn.account)
         self._quotas = gateway.accounts.quotas(turn.account)
@@ -97,6 +98,10 @@ class AccountTransport:
     async def _reserve(self, tokens: int) -> int:
         """Reserve the most that a request may take, once there is room; return its number."""
         left = self._patience
+        rejected = 0.0 if self._is_forced else self._gateway.accounts.find_rejection(self._account)
+        if rejected > left:
+            message = f"the key or the credit of {self._account} was rejected a short while ago"
+            raise AccountRejected(message, status=503, retry_after=rejected)
         while isinstance(lack := await self._try_to_reserve(tokens), _Lack):
             wait = lack.seconds
             if lack.may_end_early:
@@ -118,7 +123,9 @@ class AccountTransport:
         The service's own headers come first: what it would reject is not even counted.
         """
         model = self._entry.model
-        hold = self._gateway.accounts.find_hold(self._account, model)
+        accounts = self._gateway.accounts
+        find_hold = accounts.find_told_hold if self._is_forced else accounts.find_hold
+        hold = find_hold(self._account, model)
         if (wait := max(self._load.find_wait(model, tokens), hold)) > 0:
             return _Lack(wait)
         number = self._load.begin(model, tokens)

@@ -33,11 +33,19 @@ class AccountFull(RateLimited):
     """An account has no room for a request now; nothing was sent."""
 
 
+class AccountRejected(AccountFull):
+    """The key or the credit of an account was rejected a short while ago; nothing was sent."""
+
+
 class Pauses(Protocol):
     """Pauses accounts for all replicas."""
 
     async def pause(self, name: str, seconds: float) -> None:
         """Pause an account."""
+        ...
+
+    async def end_pause(self, name: str) -> None:
+        """End the pause of an account that answers again."""
         ...
 
     async def open(self, name: str, seconds: float) -> None:
@@ -67,7 +75,8 @@ class ModelTurn(Struct, frozen=True):
     ``is_home``: it has the conversation, so it is asked once more after a 429 with a short delay.
     ``is_new``: the conversation was placed there just now, and is to stay. ``tried``: how often it
     was asked before, and ``delay``: seconds to wait before it is asked again. ``is_shared``: other
-    accounts serve its model too.
+    accounts serve its model too. ``is_forced``: no other can answer, so it is asked although it
+    failed a short while ago.
     """
 
     entry: ModelEntry
@@ -78,6 +87,7 @@ class ModelTurn(Struct, frozen=True):
     tried: int = 0
     delay: float = 0.0
     is_shared: bool = False
+    is_forced: bool = False
 
     @property
     def account(self) -> str:
@@ -243,10 +253,23 @@ class Accounts:
         of_model = self._pauses.find_pause(_name_limits(name, entry.model))
         return max(self._pauses.find_pause(name), of_model)
 
+    def find_rejection(self, account: str) -> float:
+        """Return the seconds for which an account is paused whose key or credit was rejected."""
+        return self._pauses.find_pause(account)
+
+    async def note_success(self, turn: ModelTurn) -> None:
+        """End the pause of an account that was asked in spite of it, and answered."""
+        if turn.is_forced and turn.account:
+            await self._pauses.end_pause(turn.account)
+
     def find_hold(self, account: str, model: str) -> float:
         """Return the seconds for which a model is paused, or full as another replica told."""
+        return max(self.find_rejection(account), self.find_told_hold(account, model))
+
+    def find_told_hold(self, account: str, model: str) -> float:
+        """Return the seconds for which a service wants no requests for a model."""
         pauses, name = self._pauses, _name_limits(account, model)
-        return max(pauses.find_pause(account), pauses.find_pause(name), pauses.find_full(name))
+        return max(pauses.find_pause(name), pauses.find_full(name))
 
     async def share_limits(self, account: str, model: str, limits: Sequence[RateLimit]) -> None:
         """Tell other replicas if a service reports nothing left, and if it has again.

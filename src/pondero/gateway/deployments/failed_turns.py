@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from ...catalog import ModelEntry
 from ...errors import PonderoError, RateLimited, UsageError
 from ...exchange import Retry
-from .accounts import LAST_PATIENCE, AccountFull, ModelTurn, find_delay
+from .accounts import LAST_PATIENCE, AccountFull, AccountRejected, ModelTurn, find_delay
 
 _ONCE = Retry(attempts=1)
 
@@ -31,12 +31,16 @@ class FailedTurns:
         self._retry = retry
         self._jitter = jitter
         self._full: list[tuple[ModelTurn, AccountFull]] = []
+        self._rejected: list[ModelTurn] = []
+        self._resting: list[ModelTurn] = []
         self._cut: tuple[ModelTurn, PonderoError] | None = None
         self.error: PonderoError | None = None
         self.entry: ModelEntry | None = None
 
-    def note_rest(self, turn: ModelTurn, resting: PonderoError) -> None:
-        """Note a model that is not asked, because it failed before."""
+    def note_rest(self, turn: ModelTurn, resting: PonderoError, *, is_guess: bool) -> None:
+        """Note a model that is not asked, because it failed before; ``is_guess``: by our rule."""
+        if is_guess and turn.account:
+            self._resting.append(turn)
         if self.error is None or isinstance(self.error, UsageError):
             self.error, self.entry = resting, turn.entry
 
@@ -44,14 +48,28 @@ class FailedTurns:
         """Note a failure; return who is asked next because of it."""
         if not isinstance(error, UsageError) or isinstance(self.error, UsageError | None):
             self.error, self.entry = error, turn.entry
-        if isinstance(error, AccountFull):
+        if isinstance(error, AccountRejected):
+            self._rejected.append(turn)
+        elif isinstance(error, AccountFull):
             self._full.append((turn, error))
         if isinstance(error, UsageError):
             return self._retry_asked(turn) if turn.is_last else []
         self._cut = None if turn.is_last or isinstance(error, AccountFull) else (turn, error)
         return _find_return(turn, error)
 
-    def find_soonest(self) -> list[ModelTurn]:
+    def find_last(self) -> list[ModelTurn]:
+        """Return whom to ask if no other is left: one that has room soon, else those we paused.
+
+        How long an account is paused whose key or credit was rejected, or that failed often, is a
+        guess: it may answer. Of those that failed, which may take long, one is asked.
+        """
+        if soonest := self._find_soonest():
+            return soonest
+        last = [*self._rejected, *self._resting[:1]]
+        self._rejected, self._resting = [], []
+        return [replace(each, is_forced=True, is_last=True, is_home=False) for each in last]
+
+    def _find_soonest(self) -> list[ModelTurn]:
         """Return the deployment that has room soonest, to wait for it; nothing if that is long."""
         if not self._full:
             return []

@@ -154,10 +154,13 @@ async def _attempt_in_order(
         turn = turns.pop(0)
         if turn.delay:
             await gateway.sleep(turn.delay)
-        if has_others and await gateway.breakers.is_open(turn.breaker):
+        is_asked = turn.is_forced or not has_others
+        if not is_asked and await gateway.breakers.is_open(turn.breaker):
             resting = f"{turn.breaker} is resting after failures"
             rest = gateway.breakers.find_rest(turn.breaker) or REST
-            failures.note_rest(turn, Overloaded(resting, status=503, retry_after=rest))
+            is_guess = gateway.breakers.is_guess(turn.breaker)
+            resting_error = Overloaded(resting, status=503, retry_after=rest)
+            failures.note_rest(turn, resting_error, is_guess=is_guess)
         else:
             failed = await _attempt(gateway, found, turn, writer, record)
             if failed is None or writer.ended:
@@ -166,8 +169,7 @@ async def _attempt_in_order(
             if not is_fallback_error(failed):
                 break
             turns = again + turns
-        if not turns:  # others may have failed; one that is full only has to wait
-            turns = failures.find_soonest()
+        turns = turns or failures.find_last()
     if failures.error is None:
         raise Overloaded("no model is there to answer", status=503)
     await _write_failure(failures.error, routed, failures.entry, writer, record)
@@ -201,6 +203,7 @@ async def _attempt(
         await gateway.breakers.cancel_probe(breaker)
         raise
     await gateway.breakers.record_success(breaker)
+    await gateway.accounts.note_success(turn)
     if writer.left:
         record.note_left()
     return None

@@ -147,6 +147,13 @@ class RedisBreakers:
         else:
             self._note(name, paused=int(until))
 
+    async def end_pause(self, name: str) -> None:
+        """End the pause of an account that answers again, for all replicas."""
+        await self._local.end_pause(name)
+        with suppress(SharedStateLost):
+            await self._step("resume", name)
+            self._note(name, paused=0)
+
     async def share_full(self, name: str, seconds: float) -> None:
         """Tell all replicas that a service has nothing left for this time; 0: it has."""
         with suppress(SharedStateLost):
@@ -186,6 +193,12 @@ class RedisBreakers:
             _read_seconds(row.get(each)) for each in ("opened", "probing", "rest")
         )
         return find_rest(opened, probing, self._now() / 1000, rest=rest)
+
+    def is_guess(self, name: str) -> bool:
+        """Return whether the pause of a deployment is our own guess, not its service's word."""
+        if self._link.is_away:
+            return self._local.is_guess(name)
+        return not self._snapshot.troubled.get(name, {}).get("rest")
 
     def _now(self) -> int:
         return int(self._link.now) if self._link.now != "" else now_ms()

@@ -29,6 +29,10 @@ if step == 'pause' then
   if not breaker.paused or breaker.paused < paused then breaker.paused = paused end
   keep()
   return breaker.paused
+elseif step == 'resume' then
+  -- An account that answers again.
+  breaker.paused = nil
+  if kept then keep() end
 elseif step == 'full' then
   -- An account whose service reports nothing left; a later answer may tell otherwise.
   local length = tonumber(ARGV[8])
