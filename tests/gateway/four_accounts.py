@@ -63,6 +63,7 @@ class Account:
         self.status: int | None = None
         self.next_rejections: list[tuple[int, dict[str, str]]] = []  # status and headers
         self.error: bytes | None = None
+        self.more: dict[str, str] = {}  # headers of its errors
         self.bodies: list[bytes] = []
         self.times: deque[float] = deque()
         self.rejected = 0
@@ -124,7 +125,7 @@ class FourAccounts:
         if account.is_dead:
             raise Unreachable("connection refused")
         if account.status is not None:
-            return _Rejection(account.status, {}, account.error)
+            return _Rejection(account.status, account.more, account.error)
         if account.next_rejections:
             return _Rejection(*account.next_rejections.pop(0))
         if not account.take(self.clock()):

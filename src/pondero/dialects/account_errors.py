@@ -20,12 +20,23 @@ _BY_MESSAGE: tuple[tuple[str, type[ServiceError]], ...] = (
     (r"credit balance is too low", BillingFailed),
     (r"organization has been (?:disabled|restricted)", AuthFailed),
     (r"reached your specified (?:\w+ )?API usage limits", QuotaSpent),
+    (r"you're out of extra usage", QuotaSpent),  # subscriptions (anthropics/claude-code#45035)
     # OpenAI (songquanpeng/one-api#271, lifan0127/ai-research-assistant#174, continuedev/continue)
     (r"(?:account|key) .{0,60}\bdeactivated", AuthFailed),
     (r"your account is not active", BillingFailed),
     (r"organization must be verified to (?!generate reasoning summar)", PermissionDenied),
     # Google, 400 FAILED_PRECONDITION (google-gemini/gemini-cli#24641)
     (r"user location is not supported", PermissionDenied),
+    # Claude on Vertex, 400 FAILED_PRECONDITION (yym68686/uni-api#41)
+    (r"project .{1,200} is not allowed to use publisher model", PermissionDenied),
+    # Bedrock, 400 ValidationException: of the account or its region (aws/aws-cli#8717,
+    # langchain-ai/langchain#19215, aws-samples/amazon-bedrock-audio-summarizer#3)
+    (r"^operation not allowed\.?$", PermissionDenied),
+    (r"your account is not authorized to invoke this API operation", PermissionDenied),
+    # DashScope, 400 Arrearage (hsliuping/TradingAgents-CN#170, tencentmusic/supersonic#1572)
+    (r"make sure your account is in good standing", BillingFailed),
+    # Fireworks, 412 PRECONDITION_FAILED (pollinations/pollinations#12136)
+    (r"\baccount \S{1,200} is suspended", BillingFailed),
 )
 _KINDS = tuple((re.compile(pattern, re.IGNORECASE), kind) for pattern, kind in _BY_MESSAGE)
 

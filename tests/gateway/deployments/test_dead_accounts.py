@@ -12,6 +12,10 @@ _MODELS = {
     "openai": "gpt-5.5",
     "openai-chat": "gpt-5.5",
     "google": "gemini-3-flash-preview",
+    "bedrock": "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+    "dashscope": "qwen3-max",
+    "fireworks": "accounts/fireworks/models/glm-5p2",
+    "vertex-anthropic": "claude-opus-5",
 }
 _INVALID = {"type": "invalid_request_error"}
 # Provider, status, error, and whether the account is paused: its key or its credit is rejected.
@@ -78,12 +82,54 @@ DEATHS = {
         },
         False,
     ),
+    "no extra usage": (
+        "anthropic",
+        {**_INVALID, "message": "You're out of extra usage. Add more at claude.ai/settings/usage."},
+        True,
+    ),
+    "arrears": (
+        "dashscope",
+        {
+            "message": "Access denied, please make sure your account is in good standing.",
+            "type": "Arrearage",
+            "code": "Arrearage",
+        },
+        True,
+    ),
+    "suspended": (
+        "fireworks",
+        {
+            "message": "Account acme is suspended, possibly due to reaching the monthly spending "
+            "limit or failure to pay past invoices.",
+            "type": "error",
+            "code": "PRECONDITION_FAILED",
+        },
+        True,
+    ),
+    "publisher model": (
+        "vertex-anthropic",
+        {
+            "code": 400,
+            "message": "Project `acme` is not allowed to use Publisher Model `projects/acme/m`",
+            "status": "FAILED_PRECONDITION",
+        },
+        False,
+    ),
+    "operation": ("bedrock", "Operation not allowed", False),
+    "not authorized": (
+        "bedrock",
+        "Your account is not authorized to invoke this API operation.",
+        False,
+    ),
 }
+_STATUSES = {"fireworks": 412}
 
 
 @pytest.mark.parametrize("death", DEATHS)
 def test_a_dead_account_that_answers_400_is_left_and_no_client_sees_it(monkeypatch, death):
     provider, error, is_paused = DEATHS[death]
+    monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "acme")
+    monkeypatch.setenv("GOOGLE_CLOUD_LOCATION", "us-east5")
     app, gateway, service = start(
         monkeypatch,
         *(Account("north"), Account("south")),
@@ -92,7 +138,9 @@ def test_a_dead_account_that_answers_400_is_left_and_no_client_sees_it(monkeypat
         balance="order",
     )
     north = service.accounts["north"]
-    north.status, north.error = 400, json.dumps({"type": "error", "error": error}).encode()
+    north.status = _STATUSES.get(provider, 400)
+    said = {"message": error} if provider == "bedrock" else {"type": "error", "error": error}
+    north.error = json.dumps(said).encode()
 
     async def run():
         return [await ask(app, f"question {number}") for number in range(3)]

@@ -1,16 +1,19 @@
 """Endpoints of a route to deployments: their keys, their limits, and things that they store."""
 
+import asyncio
 import json
 from collections import Counter
 from typing import Any
 
 import anyio
 import pytest
+from msgspec.structs import replace
 from tests.gateway.asgi import Came, came
 from tests.gateway.deployments.test_bound_ids import Canned
 from tests.gateway.four_accounts import Account, Clock, FourAccounts, deploy, make_gateway
 
 from pondero.canon import HttpRequest
+from pondero.gateway.config.model import RateLimitRule
 
 _EMBEDDINGS = {
     "object": "list",
@@ -81,6 +84,112 @@ def test_an_account_that_fails_leaves_its_endpoints_to_the_next(monkeypatch, dea
     assert service.served == {"south": 4}
     if death == 401:  # it is paused
         assert len(service.accounts["north"].bodies) == 1
+
+
+_SPENT = {"error": {"message": "no credit", "type": "x", "code": "insufficient_quota"}}
+_PAGE = b"<html>maintenance</html>"
+NO_ANSWERS = {
+    "an error": (json.dumps(_SPENT).encode(), {}),
+    "a page": (_PAGE, {"content-type": "text/html"}),
+}
+
+
+@pytest.mark.parametrize("name", NO_ANSWERS)
+def test_an_error_with_status_200_leaves_the_endpoint_to_the_next(monkeypatch, name):
+    body, headers = NO_ANSWERS[name]
+
+    async def run() -> tuple[list[Came], FourAccounts]:
+        send, _, service = begin(
+            monkeypatch, Account("north"), Account("south"), model=_EMBEDDER, balance="order"
+        )
+        north = service.accounts["north"]
+        north.status, north.error, north.more = 200, body, headers
+        return [await embed(send) for _ in range(4)], service
+
+    answers, service = anyio.run(run)
+    assert [json.loads(each.body) for each in answers] == [_EMBEDDINGS] * 4
+    assert service.served == {"south": 4}
+    if name == "an error":  # its credit is used up, so it is paused
+        assert len(service.accounts["north"].bodies) == 1
+
+
+def test_the_last_account_that_answers_an_error_with_status_200_is_passed_on(monkeypatch):
+    async def run() -> Came:
+        send, _, service = begin(monkeypatch, Account("north"), model=_EMBEDDER)
+        north = service.accounts["north"]
+        north.status, north.error = 200, json.dumps(_SPENT).encode()
+        return await embed(send)
+
+    assert json.loads(anyio.run(run).body) == _SPENT
+
+
+class Reporting(Account):
+    """An account that reports its limit as OpenAI does, for endpoints too."""
+
+    def __init__(self, name: str, requests: int) -> None:
+        super().__init__(name, requests, says=True)
+
+
+def test_what_a_service_reports_of_an_endpoint_is_obeyed(monkeypatch):
+    async def run() -> None:
+        accounts = (Reporting("north", 3), Reporting("south", 3))
+        clock, canned = Clock(), Canned()
+        canned.answers["/embeddings"] = _EMBEDDINGS
+        service = FourAccounts(clock, *accounts, emulator=canned)  # type: ignore[arg-type]  # it sends
+        deployments = deploy("openai", accounts, limits=False)
+        app, _ = make_gateway(service, deployments, _EMBEDDER, monkeypatch=monkeypatch)
+        body = json.dumps({"model": "pool", "input": "Hi"}).encode()
+        headers = {"content-type": "application/json", "content-length": str(len(body))}
+        http = HttpRequest("POST", "http://gateway/v1/embeddings", headers, body)
+        statuses = [(await came(app, http)).status for _ in range(9)]
+        assert statuses == [200] * 6 + [429] * 3
+        assert [each.rejected for each in accounts] == [0, 0]
+        clock.now += 61
+        assert (await came(app, http)).status == 200
+
+    anyio.run(run)
+
+
+_PICTURE = {
+    "created": 1,
+    "data": [{"b64_json": "aGk="}],
+    "usage": {"total_tokens": 1500, "input_tokens": 20, "output_tokens": 1480},
+}
+
+
+def test_pictures_whose_use_only_the_answer_tells_keep_the_limit_of_tokens(monkeypatch):
+    async def run() -> None:
+        accounts = (Account("north"), Account("south"))
+        clock, canned = Clock(), Canned()
+        canned.answers["/images/generations"] = _PICTURE
+        service = FourAccounts(clock, *accounts, emulator=canned)  # type: ignore[arg-type]  # it sends
+        limit = RateLimitRule(tokens=8000)
+        deployments = tuple(replace(each, limit=limit) for each in deploy("openai", accounts))
+        app, gateway = make_gateway(service, deployments, "gpt-image-1", monkeypatch=monkeypatch)
+        gateway.sleep = let_others  # type: ignore[misc]  # only the test moves the clock
+
+        async def draw(_account: Account) -> None:
+            await asyncio.sleep(0.02)
+
+        service.before = draw
+        body = json.dumps({"model": "pool", "prompt": "a cat"}).encode()
+        headers = {"content-type": "application/json", "content-length": str(len(body))}
+        http = HttpRequest("POST", "http://gateway/v1/images/generations", headers, body)
+        for _ in range(3):
+            answers = await asyncio.gather(*(came(app, http) for _ in range(12)))
+            statuses = [each.status for each in answers]
+            assert {*statuses} == {200, 429}
+            for each in accounts:
+                now = clock.now
+                assert 1500 * sum(at > now - 60 for at in each.times) <= 8000
+            clock.now += 61
+        assert service.served.total() >= 14  # the first goes alone, later ones side by side
+
+    asyncio.run(run())
+
+
+async def let_others(_seconds: float) -> None:
+    await asyncio.sleep(0.001)
 
 
 def test_a_request_that_is_wrong_is_sent_to_one_account(monkeypatch):

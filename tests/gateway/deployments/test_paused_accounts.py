@@ -133,3 +133,61 @@ def test_a_client_is_told_how_long_all_accounts_rest(monkeypatch, address):
             assert [len(each.bodies) for each in accounts] == [1, 1]
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("failure", [(401, 1), (402, 1), (500, 6)])
+@pytest.mark.parametrize("death", ["gone", 401, 500])
+def test_an_account_that_is_paused_on_a_guess_is_asked_if_no_other_answers(
+    monkeypatch, address, failure, death
+):
+    async def run() -> None:
+        clock = Clock()
+        north, south = Account("north"), Account("south")
+        service = FourAccounts(clock, north, south)
+        async with open_state(SERVER, address, clock) as state:
+            app, gateway = make_gateway(
+                service,
+                deploy("anthropic", (north, south)),
+                "claude-opus-5",
+                monkeypatch=monkeypatch,
+                shared=state,
+            )
+            gateway.jitter = Random(1).random  # type: ignore[misc]  # the same dice in every run
+            south.status, times = failure
+            for number in range(40):
+                if len(south.bodies) < times:
+                    assert (await ask(app, f"south fails {number}")).status == 200
+            south.status = None  # it is healthy again, and nobody knows it
+            north.is_dead, north.status = death == "gone", None if death == "gone" else int(death)
+            before = len(south.bodies)
+            for number in range(5):
+                answer = await ask(app, f"north fails {number}")
+                assert answer.status == 200, answer.body
+                assert answer.headers["x-pondero-deployment"] == "south"
+            assert len(south.bodies) == before + 5
+
+    asyncio.run(run())
+
+
+def test_if_all_accounts_are_dead_the_client_gets_the_error_of_a_service(monkeypatch, address):
+    async def run() -> None:
+        clock = Clock()
+        accounts = (Account("north"), Account("south"))
+        service = FourAccounts(clock, *accounts)
+        async with open_state(SERVER, address, clock) as state:
+            app, _ = make_gateway(
+                service,
+                deploy("anthropic", accounts),
+                "claude-opus-5",
+                monkeypatch=monkeypatch,
+                shared=state,
+            )
+            for each in accounts:
+                each.status = 401
+            for number in range(2):
+                answer = await ask(app, f"question {number}")
+                assert answer.status == 502
+                assert json.loads(answer.body)["error"]["message"] == "no"  # the service's own
+            assert [len(each.bodies) for each in accounts] == [2, 2]
+
+    asyncio.run(run())

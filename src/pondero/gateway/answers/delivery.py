@@ -19,11 +19,12 @@ from ...canon import (
 )
 from ...catalog import ModelEntry
 from ...errors import PonderoError
-from ...exchange import Emit, Retry, flow, list_keys
+from ...exchange import Emit, flow, list_keys
 from ...thinking import Plan
 from ...transport import AsyncShell
 from ..config.deployment_names import name_home
 from ..deployments.account_transport import AccountTransport
+from ..deployments.failed_turns import find_retry
 from ..hooks.bounded_call import FAILED
 from ..hooks.chain import HookedAnswer, note_failures
 from ..levels.level_rules import AppliedLevel, show_sent
@@ -48,7 +49,6 @@ from .key_filter import KeyFilter
 from .response_writer import ResponseWriter
 
 _LONGEST_HEADER = 2_000
-_ONCE = Retry(attempts=1)
 _NOTHING_HELD = HeldBeginning(holds=False, shows_thinking=True)  # of an answer in one piece
 
 
@@ -65,14 +65,13 @@ async def deliver(
     delivery.note_plan()
     steps = flow(
         exchange,
-        # Another deployment of the same model is the better retry.
-        retry=gateway.retry(routed.resolved.route) if attempt.turn.is_last else _ONCE,
+        retry=find_retry(gateway.retry(routed.resolved.route), attempt.turn),
         jitter=gateway.jitter,
         learn=partial(gateway.learn, exchange),
         begun=delivery.note_begun,
     )
     timeouts = gateway.timeouts if stream else gateway.timeouts.whole()
-    account = _make_account(delivery) if attempt.entry.deployment else None
+    account = _make_account(delivery) if attempt.turn.account else None
     shell = AsyncShell(steps, account or delivery.transport, timeouts)
     try:
         reply = await (
@@ -90,7 +89,7 @@ async def deliver(
 
 
 def _make_account(delivery: "_Delivery") -> AccountTransport:
-    """Return what keeps the limits of an attempt's deployment."""
+    """Return what keeps the limits of an attempt's account."""
     attempt = delivery.attempt
     return AccountTransport(
         delivery.gateway,
@@ -98,7 +97,7 @@ def _make_account(delivery: "_Delivery") -> AccountTransport:
         delivery.routed,
         attempt.entry,
         attempt.exchange.plan,
-        patience=attempt.turn.patience,
+        turn=attempt.turn,
     )
 
 

@@ -15,7 +15,7 @@ from ..quotas.quota import QuotaUse
 from ..quotas.usage_meter import MeteredTransport, ServiceCall
 from ..requests.routed_request import RoutedRequest
 from ..server.context import GatewayContext
-from .accounts import AccountFull
+from .accounts import AccountFull, AccountRejected, ModelTurn
 
 _BYTES = 4  # of a token, where only the service's own count is guessed
 _LOOK = 0.25  # seconds between looks whether a running request took less than its most
@@ -33,7 +33,7 @@ class AccountTransport:
     """A transport that keeps the limits of one account; ``release`` after the last answer.
 
     Before each request its most is reserved, in the state that all replicas share. Afterwards the
-    actual use replaces it. ``patience``: seconds to wait for room.
+    actual use replaces it. ``turn`` says how long to wait for room.
     """
 
     needs_key = True
@@ -46,16 +46,18 @@ class AccountTransport:
         entry: ModelEntry,
         plan: Plan,
         *,
-        patience: float,
+        turn: ModelTurn,
     ) -> None:
         self._gateway = gateway
         self._transport = transport
         self._routed = routed
         self._entry = entry
         self._plan = plan
-        self._patience = patience
-        self._load = gateway.accounts.load(entry.deployment)
-        self._quotas = gateway.accounts.quotas(entry.deployment)
+        self._patience = turn.patience
+        self._is_forced = turn.is_forced
+        self._account = turn.account
+        self._load = gateway.accounts.load(turn.account)
+        self._quotas = gateway.accounts.quotas(turn.account)
         self._limits = get_dialect(entry.provider.dialect).caller().rate_limits
         self._reserved: str | None = None
         self._number: int | None = None  # of the latest request, while it is on its way
@@ -70,9 +72,10 @@ class AccountTransport:
         if self._limits.limits:
             said = self._limits.read(answer.head.headers, self._gateway.now())
             is_served = answer.head.status == 200
-            taken = self._load.note_limits(number, said, is_served=is_served)
+            model = self._entry.model
+            taken = self._load.note_limits(model, number, said, is_served=is_served)
             try:
-                await self._gateway.accounts.share_limits(self._entry, taken)
+                await self._gateway.accounts.share_limits(self._account, model, taken)
             except BaseException:
                 await answer.aclose()
                 raise
@@ -95,14 +98,17 @@ class AccountTransport:
     async def _reserve(self, tokens: int) -> int:
         """Reserve the most that a request may take, once there is room; return its number."""
         left = self._patience
+        rejected = 0.0 if self._is_forced else self._gateway.accounts.find_rejection(self._account)
+        if rejected > left:
+            message = f"the key or the credit of {self._account} was rejected a short while ago"
+            raise AccountRejected(message, status=503, retry_after=rejected)
         while isinstance(lack := await self._try_to_reserve(tokens), _Lack):
             wait = lack.seconds
             if lack.may_end_early:
                 wait = min(wait, _LOOK)
             if wait > left:
-                name = self._entry.deployment
                 message = (
-                    f"{name} has no room for this request now; "
+                    f"{self._account} has no room for this request now; "
                     f"there is room again in {lack.seconds:.0f} s"
                 )
                 raise AccountFull(message, status=429, retry_after=lack.seconds)
@@ -116,10 +122,13 @@ class AccountTransport:
 
         The service's own headers come first: what it would reject is not even counted.
         """
-        hold = self._gateway.accounts.find_hold(self._entry)
-        if (wait := max(self._load.find_wait(tokens), hold)) > 0:
+        model = self._entry.model
+        accounts = self._gateway.accounts
+        find_hold = accounts.find_told_hold if self._is_forced else accounts.find_hold
+        hold = find_hold(self._account, model)
+        if (wait := max(self._load.find_wait(model, tokens), hold)) > 0:
             return _Lack(wait)
-        number = self._load.begin(tokens)
+        number = self._load.begin(model, tokens)
         if not self._quotas:
             return number
         id = f"{self._routed.call.id}@{next(_numbers)}"

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from ...catalog import ModelEntry
 from ...dialects import RateLimit
@@ -34,11 +33,19 @@ class AccountFull(RateLimited):
     """An account has no room for a request now; nothing was sent."""
 
 
+class AccountRejected(AccountFull):
+    """The key or the credit of an account was rejected a short while ago; nothing was sent."""
+
+
 class Pauses(Protocol):
     """Pauses accounts for all replicas."""
 
     async def pause(self, name: str, seconds: float) -> None:
         """Pause an account."""
+        ...
+
+    async def end_pause(self, name: str) -> None:
+        """End the pause of an account that answers again."""
         ...
 
     async def open(self, name: str, seconds: float) -> None:
@@ -66,7 +73,10 @@ class ModelTurn(Struct, frozen=True):
     """A model to ask. ``patience``: seconds to wait for room; ``is_last``: of its deployments.
 
     ``is_home``: it has the conversation, so it is asked once more after a 429 with a short delay.
-    ``is_new``: the conversation was placed there just now, and is to stay.
+    ``is_new``: the conversation was placed there just now, and is to stay. ``tried``: how often it
+    was asked before, and ``delay``: seconds to wait before it is asked again. ``is_shared``: other
+    accounts serve its model too. ``is_forced``: no other can answer, so it is asked although it
+    failed a short while ago.
     """
 
     entry: ModelEntry
@@ -74,6 +84,18 @@ class ModelTurn(Struct, frozen=True):
     is_last: bool = True
     is_home: bool = False
     is_new: bool = False
+    tried: int = 0
+    delay: float = 0.0
+    is_shared: bool = False
+    is_forced: bool = False
+
+    @property
+    def account(self) -> str:
+        """Return the account whose limits and pauses are kept, "" for a provider that is alone.
+
+        A provider beside its deployments is an account like them.
+        """
+        return name_account(self.entry) if self.is_shared else self.entry.deployment
 
     @property
     def breaker(self) -> str:
@@ -84,6 +106,11 @@ class ModelTurn(Struct, frozen=True):
 def name_breaker(entry: ModelEntry) -> str:
     """Return the name under which the failures of a model are counted."""
     return f"{entry.deployment}:{entry.model}" if entry.deployment else entry.id
+
+
+def name_account(entry: ModelEntry) -> str:
+    """Return the account of a model: its deployment, or its provider for the usual account."""
+    return entry.deployment or entry.provider.name
 
 
 class Accounts:
@@ -127,7 +154,9 @@ class Accounts:
 
     def load(self, name: str) -> AccountLoad:
         """Return the load of an account."""
-        return self._loads.setdefault(name, AccountLoad(self._clock))
+        if (load := self._loads.get(name)) is None:
+            load = self._loads[name] = AccountLoad(self._clock)
+        return load
 
     def quotas(self, name: str) -> tuple[Quota, ...]:
         """Return the limits that an account is configured to have."""
@@ -171,30 +200,31 @@ class Accounts:
                 is_last=at == last,
                 is_home=each.entry.deployment == home,
                 is_new=is_kept and order.placed and at == 0,
+                is_shared=True,
             )
             for at, each in enumerate(candidates)
         ]
 
     def forget_placed(self, turn: ModelTurn) -> None:
         """Count a conversation no more where it was placed: it is at home elsewhere."""
-        load = self.load(turn.entry.deployment)
+        load = self.load(name_account(turn.entry))
         load.placed = max(0.0, load.placed - 1)
 
     def _note_placed(self, candidates: Sequence[PlacementOption]) -> None:
         first = candidates[0]
-        load = self.load(first.entry.deployment)
+        load = self.load(name_account(first.entry))
         load.placed += 1
         share = load.placed / first.weight
         for each in candidates[1:]:
             if each.wait > 0:  # it gets no more than the others when it is back
-                other = self.load(each.entry.deployment)
+                other = self.load(name_account(each.entry))
                 other.placed = max(other.placed, share * each.weight)
         if sum(each.placed for each in self._loads.values()) > MANY:
             for known in self._loads.values():
                 known.placed /= 2
 
     def _describe(self, entry: ModelEntry, counter: UsageCounter) -> PlacementOption:
-        name = entry.deployment
+        name = name_account(entry)
         deployment = self._deployments.get(name)
         weight = deployment.weight if deployment is not None else 1.0
         load, quotas = self.load(name), self.quotas(name)
@@ -203,78 +233,83 @@ class Accounts:
         return PlacementOption(
             entry,
             weight=weight,
-            use=max([load.find_use(), *shares]),
+            use=max([load.find_use(entry.model), *shares]),
             share=(load.placed + load.in_flight) / weight,
             wait=self._find_wait(entry, load),
         )
 
     def _find_wait(self, entry: ModelEntry, load: AccountLoad) -> float:
-        wait = max(load.find_wait(), load.find_rest(), self.find_hold(entry))
+        hold = self.find_hold(name_account(entry), entry.model)
+        wait = max(load.find_wait(entry.model), load.find_rest(), hold)
         # One whose rest is over may be asked: the first request that is placed there probes it. One
         # that rests is no home that a conversation waits for, however soon the rest is over.
         rest = self._pauses.find_rest(name_breaker(entry))
         return max(wait, rest, REST) if rest > 0 else wait
 
     def find_pause(self, entry: ModelEntry) -> float:
-        """Return the seconds for which an account is paused."""
-        return self._pauses.find_pause(entry.deployment) if entry.deployment else 0.0
+        """Return the seconds for which a model is paused at its account, or all of the account."""
+        if not (name := entry.deployment):
+            return 0.0
+        of_model = self._pauses.find_pause(_name_limits(name, entry.model))
+        return max(self._pauses.find_pause(name), of_model)
 
-    def find_hold(self, entry: ModelEntry) -> float:
-        """Return the seconds for which an account is paused, or full as another replica told."""
-        name = entry.deployment
-        return max(self._pauses.find_pause(name), self._pauses.find_full(name)) if name else 0.0
+    def find_rejection(self, account: str) -> float:
+        """Return the seconds for which an account is paused whose key or credit was rejected."""
+        return self._pauses.find_pause(account)
 
-    async def share_limits(self, entry: ModelEntry, limits: Sequence[RateLimit]) -> None:
+    async def note_success(self, turn: ModelTurn) -> None:
+        """End the pause of an account that was asked in spite of it, and answered."""
+        if turn.is_forced and turn.account:
+            await self._pauses.end_pause(turn.account)
+
+    def find_hold(self, account: str, model: str) -> float:
+        """Return the seconds for which a model is paused, or full as another replica told."""
+        return max(self.find_rejection(account), self.find_told_hold(account, model))
+
+    def find_told_hold(self, account: str, model: str) -> float:
+        """Return the seconds for which a service wants no requests for a model."""
+        pauses, name = self._pauses, _name_limits(account, model)
+        return max(pauses.find_pause(name), pauses.find_full(name))
+
+    async def share_limits(self, account: str, model: str, limits: Sequence[RateLimit]) -> None:
         """Tell other replicas if a service reports nothing left, and if it has again.
 
         Only this: what is left otherwise changes with every request, and each replica's own
         answers tell it.
         """
-        name = entry.deployment
+        name = _name_limits(account, model)
         wait = max((each.wait for each in limits if each.left < 1), default=0.0)
         if wait > 0 or (limits and name in self._told):
             await self._pauses.share_full(name, min(wait, LONGEST_WAIT))
             (self._told.add if wait > 0 else self._told.discard)(name)
 
-    async def note_failure(self, entry: ModelEntry, error: PonderoError) -> None:
-        """Pause an account whose service asks for it, or whose key or credit is rejected.
+    async def note_failure(self, account: str, model: str, error: PonderoError) -> None:
+        """Pause an account whose key or credit is rejected, or its model if the service says so.
 
-        A service that fails and names a delay means the model: others of the account may work.
+        A service that has no room, or fails and names a delay, means the model: others of the
+        account may work.
         """
-        if not entry.deployment or not isinstance(error, ServiceError):
+        if not account or not isinstance(error, ServiceError):
             return
         if isinstance(error, AccountFull):
             return  # nothing was sent
         if isinstance(error, _DEAD):
-            await self._pauses.pause(entry.deployment, _limit_pause(error.retry_after or REST))
+            await self._pauses.pause(account, _limit_pause(error.retry_after or REST))
         elif isinstance(error, RateLimited) or (error.status == 429 and error.retry_after):
-            await self._pauses.pause(entry.deployment, _limit_pause(_find_delay(error)))
+            pause = _limit_pause(find_delay(error))
+            await self._pauses.pause(_name_limits(account, model), pause)
         elif is_deployment_fault(error) and error.retry_after:
             rest = min(error.retry_after, _LONGEST_REST)
-            await self._pauses.open(name_breaker(entry), rest)
+            await self._pauses.open(_name_limits(account, model), rest)
 
 
-def find_return(turn: ModelTurn, error: PonderoError) -> list[ModelTurn]:
-    """Return the home of a conversation once more after a 429 whose delay it can wait for.
-
-    The account is paused for that delay, so its transport waits. A move costs cache and signatures.
-    """
-    if not turn.is_home or turn.is_last or not isinstance(error, RateLimited):
-        return []  # the last deployment has retries of its own
-    if isinstance(error, AccountFull) or _find_delay(error) > turn.patience:
-        return []
-    return [replace(turn, is_home=False)]
+def _name_limits(account: str, model: str) -> str:
+    """Return the name of the rate limits and of the breaker of a model at an account."""
+    return f"{account}:{model}"
 
 
-def find_soonest(full: Sequence[tuple[ModelTurn, AccountFull]]) -> list[ModelTurn]:
-    """Return the deployment that has room soonest, to wait for it; nothing if that takes long."""
-    turn, error = min(full, key=lambda each: each[1].retry_after or 0.0)
-    if turn.patience >= LAST_PATIENCE or (error.retry_after or 0.0) > LAST_PATIENCE:
-        return []
-    return [replace(turn, patience=LAST_PATIENCE, is_last=True)]
-
-
-def _find_delay(error: ServiceError) -> float:
+def find_delay(error: ServiceError) -> float:
+    """Return the seconds for which a service that rejects a request is not asked again."""
     return error.retry_after or _SHORTEST_PAUSE
 
 

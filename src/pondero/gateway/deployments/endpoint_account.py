@@ -1,86 +1,138 @@
-"""The account that answers a request to an endpoint: its limit, its pauses and its failures.
-
-The rate-limit headers of a service are not shared with conversations: it counts other models apart.
-"""
+"""The account that answers a request to an endpoint: its limit, its pauses and its failures."""
 
 from collections.abc import AsyncIterator
 
 from msgspec import Struct
 
 from ...canon import ResponseHead, Usage
-from ...catalog import ModelEntry
+from ...catalog import Provider
 from ...dialects import get_dialect
 from ...errors import PonderoError
 from ...exchange import is_deployment_fault, is_fallback_error
 from ..quotas.endpoint_use import EndpointCall
-from ..quotas.quota import QuotaUse
+from ..quotas.quota import Quota, QuotaUse
 from ..server.context import GatewayContext
-from .accounts import LAST_PATIENCE, AccountFull, name_breaker
+from .accounts import LAST_PATIENCE, AccountFull
+
+_BYTES = 4  # of a token, where only the service's own count is guessed
+_LOOK = 0.25  # seconds between looks whether a running request took less than its most
+_SHARE = 4  # of a limit: the part that a request takes of which only its answer tells the use
 
 
 class EndpointAccount:
-    """One request with an account; ``settle`` after its answer. Without a deployment it is free."""
+    """One request with an account; ``settle`` after its answer. Without an account it is free.
 
-    def __init__(self, gateway: GatewayContext, entry: ModelEntry | None, id: str) -> None:
+    ``id`` is that of the reservation. ``account``: as in a turn. ``is_told``: only the answer tells
+    how many tokens it took, as for a picture.
+    """
+
+    def __init__(
+        self,
+        gateway: GatewayContext,
+        id: str,
+        account: str,
+        *,
+        provider: Provider,
+        model: str,
+        is_told: bool = False,
+    ) -> None:
         self._gateway = gateway
-        self._entry = entry
         self._id = id
-        self._quotas = gateway.accounts.quotas(entry.deployment) if entry is not None else ()
+        self.name = account
+        self._model = model
+        self._is_told = is_told
+        self._caller = get_dialect(provider.dialect).caller()
+        self._load = gateway.accounts.load(account)
+        self._quotas = gateway.accounts.quotas(account) if account else ()
+        self._number: int | None = None
         self._is_reserved = False
         self.call: EndpointCall | None = None
 
-    async def reserve(self, most: Usage | None, *, is_last: bool) -> None:
+    async def reserve(self, most: Usage | None, *, size: int, is_last: bool) -> None:
         """Reserve the most that a request can use; raises AccountFull if there is no room.
 
-        The last account that can be asked is waited for.
+        The last account that can be asked is waited for. ``size``: bytes of the request.
         """
         left = LAST_PATIENCE if is_last else 0.0
-        while (wait := await self._find_lack(most)) > 0:
+        while (wait := await self._find_lack(most, size // _BYTES)) > 0:
             if wait > left:
-                name = self._entry.deployment if self._entry is not None else ""
-                message = f"{name} has no room for this request now; ask again in {wait:.0f} s"
-                raise AccountFull(message, status=429, retry_after=wait)
+                raise self.make_full(wait)
             left -= wait
             await self._gateway.sleep(wait)
 
-    async def _find_lack(self, most: Usage | None) -> float:
+    def make_full(self, wait: float) -> AccountFull:
+        """Return the error that says when there is room."""
+        message = f"{self.name} has no room for this request now; ask again in {wait:.0f} s"
+        return AccountFull(message, status=429, retry_after=wait)
+
+    async def _find_lack(self, most: Usage | None, tokens: int) -> float:
         """Reserve if there is room; return the seconds for which there is none."""
-        if self._entry is None:
+        if not self.name:
             return 0.0
-        if (pause := self._gateway.accounts.find_pause(self._entry)) > 0:
-            return pause
-        if not self._quotas:
-            return 0.0
-        amounts = {"requests": 1, "tokens": most.known_total if most is not None else 0}
-        uses = [QuotaUse(each, min(amounts[each.unit], each.most)) for each in self._quotas]
-        full = await self._gateway.state.reserve(self._id, uses)
-        self._is_reserved = full is None
-        return 0.0 if full is None else max(full.wait, 0.001)
+        hold = self._gateway.accounts.find_hold(self.name, self._model)
+        if (wait := max(hold, self._load.find_wait(self._model, tokens))) > 0:
+            return wait
+        number = self._load.begin(self._model, tokens)
+        if self._quotas:
+            uses = [QuotaUse(each, self._find_amount(each, most)) for each in self._quotas]
+            try:
+                full = await self._gateway.state.reserve(self._id, uses)
+            except BaseException:
+                self._load.cancel(number)
+                raise
+            if full is not None:
+                self._load.cancel(number)
+                self._load.note_full(full.wait)
+                may_end_early = full.bound.unit == "tokens" and self._load.in_flight > 0
+                return max(min(full.wait, _LOOK) if may_end_early else full.wait, 0.001)
+            self._is_reserved = True
+        self._number = number
+        return 0.0
+
+    def _find_amount(self, quota: Quota, most: Usage | None) -> int:
+        """Return how much of a limit a request may take; one that may take all goes alone."""
+        if quota.unit == "requests":
+            return 1
+        if most is not None or not self._is_told:
+            return min(most.known_total if most is not None else 0, quota.most)
+        seen = self._load.largest.get(self._model)
+        return quota.most if seen is None else min(max(seen, quota.most // _SHARE), quota.most)
+
+    async def note_head(self, head: ResponseHead) -> None:
+        """Take over what an answer says of the service's limits."""
+        if not self.name or self._number is None or not self._caller.rate_limits.limits:
+            return
+        said = self._caller.rate_limits.read(head.headers, self._gateway.now())
+        is_served = head.status == 200
+        taken = self._load.note_limits(self._model, self._number, said, is_served=is_served)
+        await self._gateway.accounts.share_limits(self.name, self._model, taken)
 
     def settle(self) -> None:
         """Count what the request took."""
+        if (number := self._number) is not None:
+            self._number = None
+            self._load.end(number)
         if self._is_reserved:
             self._is_reserved = False
             tokens = self.call.find_usage()[0].known_total if self.call is not None else 0
+            if tokens and self._is_told:
+                self._load.note_largest(self._model, tokens)
             taken = {"requests": int(self.call is not None), "tokens": tokens}
             uses = [QuotaUse(each, taken[each.unit]) for each in self._quotas]
             self._gateway.state.settle(self._id, uses)
 
     async def note_error(self, error: PonderoError) -> bool:
         """Note a failure; return whether another account might answer."""
-        if self._entry is not None:
-            breakers, name = self._gateway.breakers, name_breaker(self._entry)
+        if self.name:
+            breakers, name = self._gateway.breakers, f"{self.name}:{self._model}"
             is_fault = is_deployment_fault(error)
             await (breakers.record_failure if is_fault else breakers.record_success)(name)
-            await self._gateway.accounts.note_failure(self._entry, error)
+            await self._gateway.accounts.note_failure(self.name, self._model, error)
         return is_fallback_error(error)
 
     async def note_rejection(self, head: ResponseHead, body: bytes) -> bool:
         """Note an answer that is an error; return whether another account might answer."""
-        if self._entry is None:
-            return False
-        caller = get_dialect(self._entry.provider.dialect).caller()
-        return await self.note_error(caller.error(head, body))
+        return bool(self.name) and await self.note_error(self._caller.error(head, body))
 
 
 class ReadAnswer(Struct, frozen=True):

@@ -5,7 +5,7 @@ pass unchanged; each request has one record, with what its answer says that it u
 """
 
 from asyncio import CancelledError
-from collections.abc import AsyncIterable, AsyncIterator
+from collections.abc import AsyncIterable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from urllib.parse import parse_qs, urlsplit
 
@@ -13,13 +13,13 @@ from msgspec.structs import replace
 
 from ...canon import HttpRequest, HttpResponse, Json
 from ...dialects import AnswerUsageReader, EndpointMatch, Rejected, Service, get_dialect
-from ...errors import BadParameter, PonderoError, TransportError
+from ...errors import PonderoError, TransportError
 from ...exchange import AsyncResponse, AsyncTransport, Timeouts, list_keys
 from ..answers.key_filter import KeyFilter
 from ..answers.response_writer import ResponseWriter
 from ..config.model import GatewayRoute
 from ..deployments.accounts import AccountFull
-from ..deployments.endpoint_account import EndpointAccount, ReadAnswer
+from ..deployments.endpoint_account import EndpointAccount
 from ..observability.request_record import RequestRecord
 from ..quotas.endpoint_bound import check_limit, check_named_files, find_body_media, find_most
 from ..quotas.endpoint_use import EndpointCall, EndpointMeter, admit_endpoint
@@ -29,6 +29,14 @@ from ..server.context import GatewayContext, Requester
 from .batch_lines import dial_lines
 from .body_pieces import BodyPieces
 from .endpoint_access import check_listed, check_rules
+from .endpoint_answer import (
+    LONGEST,
+    check_answer,
+    join_pieces,
+    read_all,
+    read_beginning,
+    read_error,
+)
 from .endpoint_content import EndpointContent, read_content
 from .endpoint_ids import (
     check_list,
@@ -52,7 +60,6 @@ from .request_id import HEADER, name_request
 from .routed_request import ClientRequest
 from .upload_pass import PASS, make_pass
 
-_LONGEST = 4 << 20  # bytes of an error, or of an answer that gives ids
 _AGAIN = frozenset({408, 429, *range(500, 600)})  # statuses after which another is asked
 _LEFT = 499
 _PATIENT = 600.0  # seconds: pictures and films take long
@@ -187,9 +194,16 @@ class EndpointExchange:
                 model=target.model,
                 deployment=target.deployment or None,
             )
-            account = EndpointAccount(self._gateway, target.entry, f"{self._arrival.id}@{number}")
+            account = EndpointAccount(
+                self._gateway,
+                f"{self._arrival.id}@{number}",
+                target.account,
+                provider=target.provider,
+                model=target.model or "",
+                is_told=target.model is not None and self._match.endpoint.counts == "answer",
+            )
             try:
-                await account.reserve(most.most, is_last=is_last)
+                await account.reserve(most.most, size=len(content.body), is_last=is_last)
                 if await self._ask(content, target, account, most=most, is_last=is_last):
                     return
             except AccountFull:
@@ -222,10 +236,24 @@ class EndpointExchange:
                 if is_last:
                     raise
                 return False
+            try:
+                await account.note_head(answer.head)
+            except BaseException:
+                await answer.aclose()
+                raise
             moves_on = answer.head.status in _AGAIN
-            if target.entry is not None and answer.head.status >= 400:
-                answer = await _read_error(answer)
+            if account.name and answer.head.status >= 400:
+                answer = await read_error(answer)
                 moves_on = await account.note_rejection(answer.head, answer.body)
+            elif account.name and target.model is not None:
+                try:
+                    answer, moves_on = await check_answer(answer, account)
+                except TransportError as error:  # in the middle; the client has nothing of it
+                    await account.note_error(error)
+                    if is_last:
+                        raise
+                    return False
+                call.is_free = call.is_free or moves_on
             if moves_on and not is_last:
                 await answer.aclose()
                 return False
@@ -279,7 +307,7 @@ class EndpointExchange:
             headers["x-pondero-deployment"] = target.deployment
         try:
             if status >= 300:
-                body = await _read_all(answer)
+                body = await read_all(answer)
                 await self._pass_error(status, headers, hidden.whole(redact_bytes(body)), target)
                 return
             gives = self._match.endpoint.gives or self._match.endpoint.given_query
@@ -319,9 +347,9 @@ class EndpointExchange:
     ) -> None:
         """Pass an answer that gives ids: whose they are is known before the client has them."""
         pieces = aiter(answer)
-        body = await _read_beginning(pieces)
-        if len(body) > _LONGEST:  # it has results in it, and no ids of them
-            await self._pass_stream(_join(body, pieces), head, hidden, reader)
+        body = await read_beginning(pieces)
+        if len(body) > LONGEST:  # it has results in it, and no ids of them
+            await self._pass_stream(join_pieces(body, pieces), head, hidden, reader)
             return
         reader.feed(body)
         reader.end()
@@ -405,39 +433,6 @@ async def _send_pieces(
         return found
     body = b"".join([piece async for piece in pieces])
     return await transport.send(replace(http, body=body), timeouts)
-
-
-async def _read_error(answer: AsyncResponse) -> ReadAnswer:
-    """Return an error that is read, so that it says whether another account might answer."""
-    try:
-        return ReadAnswer(answer.head, await _read_all(answer))
-    finally:
-        await answer.aclose()
-
-
-async def _read_all(answer: AsyncIterator[bytes] | AsyncResponse) -> bytes:
-    held = bytearray()
-    async for piece in answer:
-        held += piece
-        if len(held) > _LONGEST:
-            raise BadParameter("the service's answer is too long")
-    return bytes(held)
-
-
-async def _read_beginning(pieces: AsyncIterator[bytes]) -> bytes:
-    """Return a whole answer, or one that is too long as far as that is known."""
-    held = bytearray()
-    async for piece in pieces:
-        held += piece
-        if len(held) > _LONGEST:
-            break
-    return bytes(held)
-
-
-async def _join(beginning: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    yield beginning
-    async for piece in rest:
-        yield piece
 
 
 def _is_short(answer: AsyncResponse) -> bool:

@@ -23,6 +23,7 @@ class EndpointTarget(Struct, frozen=True):
     """A provider, the model there (None if the endpoint has none), and the route that says so.
 
     ``entry``: a model at the deployment that is asked, None for the provider's usual account.
+    ``account``: the one whose limits and pauses are kept, "" if there is none.
     """
 
     provider: Provider
@@ -30,6 +31,7 @@ class EndpointTarget(Struct, frozen=True):
     route: GatewayRoute | None = None
     name: str = ""
     entry: ModelEntry | None = None
+    account: str = ""
 
     @property
     def deployment(self) -> str:
@@ -75,7 +77,8 @@ def find_endpoint_targets(
         if not _serves(provider, match):
             raise UnknownModel(f"{provider.label} has what this names, and no {match.call}")
         at_home = [each for each in gateway.routing.entries() if each.deployment == deployment]
-        return (EndpointTarget(provider, entry=at_home[0] if deployment and at_home else None),)
+        entry = replace(at_home[0], model="") if deployment and at_home else None
+        return (EndpointTarget(provider, entry=entry, account=deployment),)
     found_by_path = find_provider(gateway, match)
     if found_by_path is not None:
         return (EndpointTarget(found_by_path),)
@@ -95,7 +98,9 @@ def _find_deployments(gateway: GatewayContext, match: EndpointMatch) -> tuple[En
     if len(names) > 1:
         raise _make_ambiguous(match, names)
     ordered = _balance(tuple(entries.values()), gateway, None)
-    return tuple(EndpointTarget(each.provider, entry=each) for each in ordered)
+    return tuple(
+        EndpointTarget(each.provider, entry=each, account=account) for each, account in ordered
+    )
 
 
 def _make_ambiguous(match: EndpointMatch, names: Iterable[str]) -> BadParameter:
@@ -108,12 +113,15 @@ def _make_ambiguous(match: EndpointMatch, names: Iterable[str]) -> BadParameter:
 
 def _balance(
     entries: Sequence[ModelEntry], gateway: GatewayContext, route: GatewayRoute | None
-) -> Sequence[ModelEntry]:
-    """Return models in the order to ask them, with the deployments of each balanced."""
+) -> Sequence[tuple[ModelEntry, str]]:
+    """Return models in the order to ask them, with the deployments of each balanced.
+
+    Each has the account whose limits are kept.
+    """
     if not any(each.deployment for each in entries):
-        return entries
+        return [(each, "") for each in entries]
     turns = gateway.order_models(route, entries, (), Conversation({}))
-    return [turn.entry for turn in turns]
+    return [(turn.entry, turn.account) for turn in turns]
 
 
 def _find_by_model(
@@ -139,9 +147,9 @@ def _find_by_model(
         raise UnknownModel(f"{made} no {match.call}; ask for a model of another provider")
     return tuple(
         EndpointTarget(
-            each.provider, each.model, route, name, entry=each if each.deployment else None
+            each.provider, each.model, route, name, each if each.deployment else None, account
         )
-        for each in _balance(chosen, gateway, route)
+        for each, account in _balance(chosen, gateway, route)
     )
 
 

@@ -14,7 +14,8 @@ from ...errors import Overloaded, PonderoError, ServiceError
 from ...exchange import is_deployment_fault, is_fallback_error
 from ..answers.delivery import deliver, deliver_own
 from ..answers.response_writer import ResponseWriter
-from ..deployments.accounts import AccountFull, ModelTurn, find_return, find_soonest
+from ..deployments.accounts import AccountFull, ModelTurn
+from ..deployments.failed_turns import FailedTurns
 from ..deployments.shared_home import find_shared_home
 from ..levels.level_window import finish_level_window
 from ..observability.request_record import RequestRecord
@@ -141,8 +142,6 @@ async def _attempt_in_order(
     """Ask the models of a route until one answers; none after the first byte to the client."""
     routed = found.routed
     resolved = routed.resolved
-    failed: PonderoError | None = None
-    entry: ModelEntry | None = None
     order = partial(gateway.order_models, resolved.route, resolved.entries, routed.request.messages)
     turns = order(routed.conversation)
     if routed.conversation is not None and turns[0].is_new:
@@ -150,28 +149,30 @@ async def _attempt_in_order(
         turns = turns if home is None else order(home)
     # Without another target a pause gains nothing: the client gets the service's own error.
     has_others = len(turns) > 1
-    full: list[tuple[ModelTurn, AccountFull]] = []
+    failures = FailedTurns(gateway.retry(resolved.route), gateway.jitter)
     while turns:
         turn = turns.pop(0)
-        entry = turn.entry
-        if has_others and await gateway.breakers.is_open(turn.breaker):
+        if turn.delay:
+            await gateway.sleep(turn.delay)
+        is_asked = turn.is_forced or not has_others
+        if not is_asked and await gateway.breakers.is_open(turn.breaker):
             resting = f"{turn.breaker} is resting after failures"
             rest = gateway.breakers.find_rest(turn.breaker) or REST
-            failed = failed or Overloaded(resting, status=503, retry_after=rest)
+            is_guess = gateway.breakers.is_guess(turn.breaker)
+            resting_error = Overloaded(resting, status=503, retry_after=rest)
+            failures.note_rest(turn, resting_error, is_guess=is_guess)
         else:
             failed = await _attempt(gateway, found, turn, writer, record)
             if failed is None or writer.ended:
                 return
+            again = failures.note(turn, failed)
             if not is_fallback_error(failed):
                 break
-            if isinstance(failed, AccountFull):
-                full.append((turn, failed))
-            turns = find_return(turn, failed) + turns
-        if not turns and full:  # others may have failed; this one only has to wait
-            turns, full = find_soonest(full), []
-    if failed is None:
+            turns = again + turns
+        turns = turns or failures.find_last()
+    if failures.error is None:
         raise Overloaded("no model is there to answer", status=503)
-    await _write_failure(failed, routed, entry, writer, record)
+    await _write_failure(failures.error, routed, failures.entry, writer, record)
 
 
 async def _attempt(
@@ -196,12 +197,13 @@ async def _attempt(
         await deliver(gateway, address_history(routed, entry), attempt, writer, record)
     except PonderoError as error:
         await _find_breaker_step(gateway, error)(breaker)
-        await gateway.accounts.note_failure(entry, error)
+        await gateway.accounts.note_failure(turn.account, entry.model, error)
         return error.with_traceback(None)  # it would keep this frame, which keeps it
     except BaseException:  # the client left, or a defect of ours: no word on the deployment
         await gateway.breakers.cancel_probe(breaker)
         raise
     await gateway.breakers.record_success(breaker)
+    await gateway.accounts.note_success(turn)
     if writer.left:
         record.note_left()
     return None

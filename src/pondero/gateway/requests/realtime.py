@@ -36,9 +36,10 @@ from ...transport import (
     open_service_socket,
 )
 from ..answers.key_filter import KeyFilter
+from ..deployments.socket_account import SocketAccount
 from ..observability.request_record import RequestRecord
 from ..quotas.endpoint_use import EndpointCall, admit_socket, check_price
-from ..quotas.quota import find_quotas
+from ..quotas.quota import Quota, find_quotas
 from ..quotas.socket_answers import SocketAnswers, SocketCall
 from ..quotas.socket_quota import SocketMeter, SocketQuota
 from ..quotas.usage_meter import Figures
@@ -61,7 +62,7 @@ _AWAY = 1001
 _OPEN = 101
 _LONGEST_REASON = 120  # bytes; a close frame has room for 123
 _LOOK = 1.0  # second between two looks at the key, while messages pass that ask for no answer
-_SPENT = "a budget or a rate limit of this key or route is spent"
+_SPENT = "a budget or a rate limit of this key, route or account is spent"
 
 
 async def serve_realtime(
@@ -114,6 +115,8 @@ class SocketExchange:
         self._service: ServiceSocket | None = None
         self._used: SocketCall | None = None
         self._quota: SocketQuota = SocketQuota(gateway, opening.id, ())
+        self._account: SocketAccount | None = None
+        self._quotas: tuple[Quota, ...] = ()  # of the key, its group and the route
         self._requests: dict[str, Json] = {}  # our id of each, and the client's
         self._is_idle = Event()  # no answer is being made
         self._is_idle.set()
@@ -129,8 +132,7 @@ class SocketExchange:
         check_listed(match, key)
         content = read_socket_query(self._opening.head, match)
         if match.endpoint.model != "setup":
-            target = await self._admit(content)
-            await self._connect(content, target)
+            await self._connect_in_order(content, await self._admit(content))
             await self._pass_messages(await self._accept())
             return
         hooks = self._gateway.hooks
@@ -138,8 +140,7 @@ class SocketExchange:
         client = await self._opening.accept()
         first = await self._ids.check(await _receive_setup(client))
         content.model = _read_setup(first, match.endpoint)
-        target = await self._admit(content)
-        await self._connect(content, target)
+        target = await self._connect_in_order(content, await self._admit(content))
         if self._service is not None and self._used is not None:
             self._used.answers.note_message(first)
             await self._service.send(_rename_setup(first, match, target, content.model))
@@ -149,17 +150,14 @@ class SocketExchange:
         chosen = self._service.subprotocol if self._service is not None else None
         return await self._opening.accept(chosen, {HEADER: self._opening.id})
 
-    async def _admit(self, content: EndpointContent) -> EndpointTarget:
+    async def _admit(self, content: EndpointContent) -> tuple[EndpointTarget, ...]:
         gateway, match, key = self._gateway, self._match, self._requester.key
         self.record.requested_model = content.model or ""
-        target = find_endpoint_targets(gateway, match, content.model, key=key)[0]
+        targets = find_endpoint_targets(gateway, match, content.model, key=key)
+        target = targets[0]
         route = target.route
-        self.record.note(
-            route=route.match if route is not None else None,
-            provider=target.provider.name,
-            model=target.model,
-            deployment=target.deployment or None,
-        )
+        self.record.note(route=route.match if route is not None else None)
+        self._note_target(target)
         check_rules(
             match,
             content,
@@ -175,8 +173,41 @@ class SocketExchange:
             gateway, self._opening.id, quotas=quotas, endpoint=match.endpoint, call=call
         )
         self.record.admit(admission)
-        self._quota = self.meter.quota = SocketQuota(gateway, self._opening.id, quotas)
-        return target
+        self._quotas = tuple(quotas)
+        return targets
+
+    def _note_target(self, target: EndpointTarget) -> None:
+        self.record.note(
+            provider=target.provider.name, model=target.model, deployment=target.deployment or None
+        )
+
+    async def _connect_in_order(
+        self, content: EndpointContent, targets: tuple[EndpointTarget, ...]
+    ) -> EndpointTarget:
+        """Connect with the first account that opens a socket; raises the error of the last one."""
+        gateway, id = self._gateway, self._opening.id
+        for number, target in enumerate(targets):
+            is_last = number == len(targets) - 1
+            self._note_target(target)
+            account = self._account = SocketAccount(
+                gateway,
+                f"{id}@{number}",
+                target.account,
+                provider=target.provider,
+                model=target.model or "",
+            )
+            quotas = (*self._quotas, *account.token_quotas)
+            self._quota = self.meter.quota = SocketQuota(gateway, id, quotas)
+            try:
+                check_price(EndpointCall(target.provider, target.model, None), self._quotas)
+                await account.open(is_last=is_last)
+                await self._connect(content, target)
+            except PonderoError as error:
+                if not await account.note_failure(error) or is_last:
+                    raise
+            else:
+                return target
+        raise BadParameter("no account is there to open a socket")
 
     async def _connect(self, content: EndpointContent, target: EndpointTarget) -> None:
         gateway, match = self._gateway, self._match
@@ -300,6 +331,8 @@ class SocketExchange:
             check_listed(self._match, requester.key)
         except (AccessDenied, PonderoError) as error:
             return str(error) if isinstance(error, AccessDenied) else describe_reason(error)
+        if asks and self._account is not None and not await self._account.ask():
+            return f"{self._account.name} takes no more requests now; connect again"
         return None
 
     async def _close_both(self, client: Socket, reason: str) -> None:
@@ -412,6 +445,8 @@ class SocketExchange:
         if self._service is not None:
             await self._service.close(_AWAY)
         self._quota.settle()
+        if self._account is not None:
+            self._account.close(self.meter.find_figures().amounts()["tokens"])
 
 
 def _shorten(reason: str) -> str:

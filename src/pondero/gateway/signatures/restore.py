@@ -12,6 +12,7 @@ from msgspec import MsgspecError
 from msgspec.structs import replace
 
 from ...canon import (
+    Json,
     LevelUpdate,
     Message,
     Origin,
@@ -367,13 +368,35 @@ def _matches(record: CachedAnswer, parts: Sequence[Part]) -> bool:
         return False
     if not _find_proofs(parts) <= _find_proofs(record.message.parts):
         return False  # the client has the signatures of another answer with the same text
-    others = [p for p in parts if not isinstance(p, Text | Thinking | ToolCall)]
-    known = [
-        replace(p, signature=None) for p in record.message.parts if not isinstance(p, ToolResult)
-    ]
-    if any(part not in known for part in others):
+    if not _has_others(record.message.parts, parts):
         return False
     return "".join(part.text for part in parts if isinstance(part, Text)) == record.text
+
+
+def _has_others(known: Sequence[Part], sent: Sequence[Part]) -> bool:
+    """Return whether an answer has all parts that a client sent besides text, thinking and calls.
+
+    Their signatures are compared as proofs: what the gateway took out of one may be in the other.
+    """
+    others = [each for each in sent if not isinstance(each, Text | Thinking | ToolCall)]
+    return all(any(_is_same_part(part, own) for own in known) for part in others)
+
+
+def _is_same_part(part: Part, own: Part) -> bool:
+    if isinstance(part, UnknownPart) and isinstance(own, UnknownPart):
+        return part.dialect == own.dialect and _is_within(part.raw, own.raw)
+    if isinstance(part, ToolResult | LevelUpdate) or isinstance(own, ToolResult | LevelUpdate):
+        return part == own
+    return replace(part, signature=None) == replace(own, signature=None)
+
+
+def _is_within(sent: Json, own: Json) -> bool:
+    """Return whether JSON is another without some fields: SDKs leave out null, Codex leaves ids."""
+    if isinstance(sent, dict) and isinstance(own, dict):
+        return all(v is None or (n in own and _is_within(v, own[n])) for n, v in sent.items())
+    if isinstance(sent, list) and isinstance(own, list):
+        return len(sent) == len(own) and all(map(_is_within, sent, own))
+    return bool(sent == own)
 
 
 def _find_proofs(parts: Sequence[Part]) -> set[str]:

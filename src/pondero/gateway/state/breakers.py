@@ -56,6 +56,10 @@ class Breakers:
             return 0.0
         return since + seconds - now
 
+    async def end_pause(self, name: str) -> None:
+        """End the pause of an account that answers again."""
+        self._paused.pop(name, None)
+
     async def share_full(self, name: str, seconds: float) -> None:
         """Do nothing: this process knows what its services have left."""
 
@@ -82,6 +86,11 @@ class Breakers:
         if (breaker := self._all.get(name)) is None:
             return 0.0
         return find_rest(breaker.opened, breaker.probing, self._clock(), rest=breaker.rest)
+
+    def is_guess(self, name: str) -> bool:
+        """Return whether the pause of a deployment is our own guess, not its service's word."""
+        breaker = self._all.get(name)
+        return breaker is None or breaker.rest is None
 
     async def open(self, name: str, seconds: float) -> None:
         """Pause a deployment now, for as long as its service asks; a longer pause stays."""

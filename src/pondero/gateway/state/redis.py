@@ -147,6 +147,13 @@ class RedisBreakers:
         else:
             self._note(name, paused=int(until))
 
+    async def end_pause(self, name: str) -> None:
+        """End the pause of an account that answers again, for all replicas."""
+        await self._local.end_pause(name)
+        with suppress(SharedStateLost):
+            await self._step("resume", name)
+            self._note(name, paused=0)
+
     async def share_full(self, name: str, seconds: float) -> None:
         """Tell all replicas that a service has nothing left for this time; 0: it has."""
         with suppress(SharedStateLost):
@@ -187,6 +194,12 @@ class RedisBreakers:
         )
         return find_rest(opened, probing, self._now() / 1000, rest=rest)
 
+    def is_guess(self, name: str) -> bool:
+        """Return whether the pause of a deployment is our own guess, not its service's word."""
+        if self._link.is_away:
+            return self._local.is_guess(name)
+        return not self._snapshot.troubled.get(name, {}).get("rest")
+
     def _now(self) -> int:
         return int(self._link.now) if self._link.now != "" else now_ms()
 
@@ -204,8 +217,8 @@ class RedisBreakers:
         return {name: self._describe(name, row) for name, row in self._snapshot.troubled.items()}
 
     def _describe(self, name: str, row: Mapping[str, Any]) -> str:
-        if row.get("paused"):
-            return PAUSED if self.find_pause(name) > 0 else "closed"
+        if self.find_pause(name) > 0:
+            return PAUSED
         if not row.get("opened"):
             return "closed"
         return "probing" if row.get("probing") else "open"

@@ -49,6 +49,14 @@ class BreakerStore(Protocol):
         """Pause an account, by the name of its deployment."""
         ...
 
+    async def end_pause(self, name: str) -> None:
+        """End the pause of an account that answers again."""
+        ...
+
+    def is_guess(self, name: str) -> bool:
+        """Return whether the pause of a deployment is our own guess, not its service's word."""
+        ...
+
     async def share_full(self, name: str, seconds: float) -> None:
         """Tell other replicas that a service reports nothing left for this time; 0: it has."""
         ...

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 
 from pondero.canon import Json, ResponseHead
+from pondero.dialects.account_errors import find_account_error
 from pondero.errors import (
     AuthFailed,
     BadRequest,
@@ -82,7 +83,7 @@ def _class(
     if found is BadRequest:
         if _TOO_LONG.search(message):
             return ContextTooLong
-        return NotFound if _NO_MODEL.search(message) else found
+        return NotFound if _NO_MODEL.search(message) else find_account_error(message) or found
     if found is PermissionDenied and _NO_KEY.search(message):
         return AuthFailed
     if found is RateLimited and _BY_DAY.search(message):

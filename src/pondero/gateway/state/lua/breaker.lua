@@ -29,6 +29,10 @@ if step == 'pause' then
   if not breaker.paused or breaker.paused < paused then breaker.paused = paused end
   keep()
   return breaker.paused
+elseif step == 'resume' then
+  -- An account that answers again.
+  breaker.paused = nil
+  if kept then keep() end
 elseif step == 'full' then
   -- An account whose service reports nothing left; a later answer may tell otherwise.
   local length = tonumber(ARGV[8])
@@ -59,7 +63,14 @@ elseif step == 'failed' then
   if probing or often then breaker.opened, breaker.probing, breaker.rest = now, nil, nil end
   keep()
 elseif step == 'well' then
-  redis.call('HDEL', KEYS[1], name)
+  -- An answer ends no pause that its service asked for.
+  local is_held = (breaker.paused or 0) > now or (breaker.full or 0) > now
+  if is_held then
+    breaker = {failed = {}, paused = breaker.paused, full = breaker.full}
+    keep()
+  else
+    redis.call('HDEL', KEYS[1], name)
+  end
 elseif kept then
   breaker.probing = nil
   keep()
