@@ -451,7 +451,8 @@ class ThreadWriter:
             found = [each.thread for each in threads.find(words, limit=_PANE)]
         else:
             found = list(threads.list(limit=_PANE))
-        marks = dict.fromkeys(running, "… ") | ({self._id: "● "} if self._id else {})
+        marks = dict.fromkeys(running, thread_rows.RUNNING)
+        marks |= {self._id: thread_rows.SHOWN} if self._id else {}
         ends = threads.find_ends(found)
         rows = [
             thread_rows.describe_in_pane(thread, ends.get(thread.id), marks.get(thread.id, ""))

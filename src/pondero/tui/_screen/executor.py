@@ -27,6 +27,7 @@ from ..state import (
     Word,
     actions,
     effects,
+    place_value,
 )
 from .conversation import ConversationTab, Running, Tabs
 from .editor import edit_text, find_editor
@@ -210,6 +211,7 @@ class Executor:
     def _ask(self, effect: effects.AskModel, tab: ConversationTab) -> None:
         tab.session.propose = partial(self._request_approval, tab)
         tab.turn = self._host.run_worker(self._run_turn(effect, tab), exit_on_error=True)
+        self.refresh_pane()  # a first question is in no thread, but in the list
 
     async def _run_turn(self, effect: effects.AskModel, tab: ConversationTab) -> None:
         ended = await tab.session.turn(effect, tab.feed)
@@ -276,13 +278,17 @@ class Executor:
         try:
             self._show_thread(effect.id, tab)
         except UnknownThread:
-            choices = tab.session.writer.list(effect.id) if effect.or_find else ()
+            choices = self._find_threads(effect.id, tab) if effect.or_find else ()
             if not choices:
                 raise
             self._dispatch(actions.ThreadsOffered(choices), tab)
 
     def _show_thread(self, id: str, tab: ConversationTab) -> ConversationTab:
-        exact = tab.session.writer.exact(id)
+        if (unlisted := self._tabs.find_unlisted(id)) is not None:
+            if unlisted is not tab:
+                self._host.show_tab(unlisted)
+            return unlisted
+        exact = tab.session.writer.exact(self._tabs.find_id(id))
         if (shown := self._tabs.find(exact)) is not None and shown is not tab:
             self._host.show_tab(shown)
             return shown
@@ -351,28 +357,41 @@ class Executor:
         self._dispatch(actions.LinesReported((said,), "good"), tab)
 
     def _list(self, effect: effects.ListThreads, tab: ConversationTab) -> None:
-        self._dispatch(actions.ThreadsOffered(tab.session.writer.list(effect.words)), tab)
+        self._dispatch(actions.ThreadsOffered(self._find_threads(effect.words, tab)), tab)
+
+    def _find_threads(self, words: str, tab: ConversationTab) -> tuple[Choice, ...]:
+        """Return the other threads with these words; first those that are on no disk yet."""
+        here = self._tabs.list_unlisted(words, active=False)
+        try:
+            return (*here, *tab.session.writer.list(words))
+        except StoreError:
+            if not here:
+                raise
+            return here
 
     def _fetch(self, effect: effects.Fetch, tab: ConversationTab) -> None:
         past = tab.session.writer.page(effect.first, effect.last)
         self._dispatch(actions.PageLoaded(past, effect.first), tab)
 
     def _search(self, effect: effects.Search, tab: ConversationTab) -> None:
-        choices = tab.session.writer.find(effect.words)
+        here = self._tabs.list_unlisted(effect.words, active=False)
+        unlisted = (Choice(place_value(0, each.value), each.label, each.detail) for each in here)
+        choices = (*tab.session.writer.find(effect.words), *unlisted)
         self._dispatch(actions.SearchFinished(effect.words, choices), tab)
 
     def _list_for_pane(self, effect: effects.ListForPane, tab: ConversationTab) -> None:
-        busy = self._tabs.busy_threads()
-        work = self._list_pane_threads(effect.words, busy, tab)
+        busy, here = self._tabs.busy_threads(), self._tabs.list_unlisted(effect.words, active=True)
+        work = self._list_pane_threads(effect.words, busy, here, tab)
         self._host.run_worker(work, group="look", exclusive=True, exit_on_error=False)
 
     async def _list_pane_threads(
-        self, words: str, busy: tuple[str, ...], tab: ConversationTab
+        self, words: str, busy: tuple[str, ...], here: tuple[Choice, ...], tab: ConversationTab
     ) -> None:
         try:
-            choices = await asyncio.to_thread(tab.session.writer.pane, words, busy)
+            new, *listed = await asyncio.to_thread(tab.session.writer.pane, words, busy)
         except PonderoError as error:
-            choices = (Choice("", f"({error})"),)
+            new, listed = Choice("", f"({error})"), []
+        choices = (new, *here, *listed)
         self._dispatch(actions.ThreadsListed(words, choices), tab)
 
     def refresh_pane(self) -> None:
