@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .apply_dial import set_level
     from .batches import AsyncBatch, Batch, check_batch_fields
-    from .cache_cost import count_prompt_tokens, preview_change
+    from .cache_cost import count_prompt_tokens, describe_lost_cache, preview_change
     from .client import AsyncClient, Client
     from .conversation.chat import AsyncChat, Chat
     from .conversation.recorder import TurnRecorder, stored_reply
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from .prompts.option_names import explain_unknown, find_ours
     from .reach_checks import check_engine
     from .retry_watch import RETRY_WATCHER
-    from .stream import AsyncStream, Stream
+    from .stream import AsyncStream, Stream, UsageSoFar
     from .token_counts import TokenCount
     from .tools.schema_check import SchemaCheck
     from .tools.tools import Approve, Tools
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _NAMES = {
     "apply_dial": "set_level",
     "batches": "AsyncBatch Batch check_batch_fields",
-    "cache_cost": "count_prompt_tokens preview_change",
+    "cache_cost": "count_prompt_tokens describe_lost_cache preview_change",
     "client": "AsyncClient Client",
     "conversation.chat": "AsyncChat Chat",
     "conversation.recorder": "TurnRecorder stored_reply",
@@ -57,7 +57,7 @@ _NAMES = {
     "prompts.option_names": "explain_unknown find_ours",
     "reach_checks": "check_engine",
     "retry_watch": "RETRY_WATCHER",
-    "stream": "AsyncStream Stream",
+    "stream": "AsyncStream Stream UsageSoFar",
     "token_counts": "TokenCount",
     "tools.schema_check": "SchemaCheck",
     "tools.tools": "Approve Tools",
@@ -87,6 +87,7 @@ __all__ = [
     "Tools",
     "Turn",
     "TurnRecorder",
+    "UsageSoFar",
     "UsualModel",
     "aask",
     "ask",
@@ -96,6 +97,7 @@ __all__ = [
     "complete",
     "count_prompt_tokens",
     "decode_text",
+    "describe_lost_cache",
     "explain_no_default",
     "explain_unknown",
     "find_ours",

@@ -531,11 +531,14 @@ class ThreadWriter:
         tally = UsageTally()
         if self._home is not None and self._threads is not None:
             found = self._threads.count_replies(self._home, upto=self._written)
-            if found.usage != Usage():
-                tally = tally.plus(found.usage, found.cost)
+            if found.usage != Usage() or found.at_least:
+                at_least = found.at_least and found.cost is not None
+                tally = tally.plus(found.usage, found.cost, at_least=at_least)
         for stored in (each for waiting in self._waiting for each in waiting.stored):
-            if stored.usage is not None:
-                tally = tally.plus(stored.usage, thread_rows.price_stored(stored))
+            is_cut = stored.partial and not stored.offline
+            if stored.usage is not None or is_cut:
+                cost = thread_rows.price_stored(stored)
+                tally = tally.plus(stored.usage or Usage(), cost, at_least=is_cut)
         return tally
 
     def _on_disk(self) -> Threads:

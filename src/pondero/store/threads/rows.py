@@ -254,10 +254,12 @@ def _sum(before: Usage, usages: Sequence[Usage], name: str) -> int | None:
     return figure(sum(known)) if known else None
 
 
+# The cost of a reply that was cut off is a part of its price; its body ends with that mark.
 _SUMS = """
 SELECT model, level, count(DISTINCT thread || ' ' || turn), count(*), sum(input), sum(cached),
-       sum(thought), sum(output), total_cost(cost), count(cost), sum(seconds), count(seconds),
-       offline
+       sum(thought), sum(output), total_cost(cost),
+       count(CASE WHEN substr(body, -16) <> ',"partial":true}' THEN cost END),
+       sum(seconds), count(seconds), offline
 FROM kept
 WHERE role = 'assistant' AND model IS NOT NULL AND NOT copied AND at >= ?
 GROUP BY model, level, offline
@@ -281,18 +283,25 @@ class _CountedReply(Struct):
 
     usage: Usage | None = None
     cost: str | None = None
+    partial: bool = False
     offline: bool = False
 
 
 def count_replies(database: Database, thread: str, upto: int) -> ThreadUsage:
     """Sum up the replies among the first messages of a thread, those of a fork's source too."""
     rows = database.rows(_COUNTED, (thread, upto))
-    replies = [each for each in (load_json(body, _CountedReply) for (body,) in rows) if each.usage]
+    found = [load_json(body, _CountedReply) for (body,) in rows]
+    replies = [each for each in found if each.usage]
     usages = [each.usage for each in replies if each.usage is not None]
     counts = {name: _sum(Usage(), usages, name) for name in COUNTS}
     costs = [Decimal(0) if each.offline else as_number(each.cost) for each in replies]
     known = [cost for cost in costs if cost is not None]
-    return ThreadUsage(Usage(**counts), sum(known, Decimal(0)) if known == costs else None)
+    unknown = [each for each, cost in zip(replies, costs, strict=True) if cost is None]
+    return ThreadUsage(
+        Usage(**counts),
+        sum(known, Decimal(0)) if all(each.partial for each in unknown) else None,
+        at_least=any(each.partial and not each.offline for each in found),
+    )
 
 
 def find_thread_end(database: Database, thread: Thread) -> ThreadEnd:

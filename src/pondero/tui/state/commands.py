@@ -111,7 +111,11 @@ def _cost(state: ChatState, _argument: str, _dial: DialView) -> Transition:
     lines += [f"{name:<10}{_figure(one):>12}{_figure(all_):>12}" for name, one, all_ in rows]
     if not tally.cost and not state.paid:
         return state.tell(*lines, state.unpriced), ()
-    lines.append(f"{'cost':<10}{as_cost(tally.last_cost):>12}{as_cost(tally.cost):>12}")
+    known = None if tally.at_least and not tally.cost else tally.cost
+    label = "at least" if tally.at_least and known else "cost"
+    lines.append(f"{label:<10}{as_cost(tally.last_cost):>12}{as_cost(known):>12}")
+    if tally.at_least:
+        lines.append("a cut-off answer counts as far as the service had reported it")
     if tally.cost is None:
         lines.append(f"a price is not known{': ' if state.unpriced else ''}{state.unpriced}")
     return state.tell(*lines), ()

@@ -52,16 +52,18 @@ class Stop(Effect, frozen=True):
 
 
 class Handoff(Effect, frozen=True):
-    """Work out what a move to this model or level loses; ``same``: the model stays.
+    """Work out what a move to this model or level loses.
 
-    ``last_prompt``: the tokens of the last prompt, as the service counted them; ``cached``: those
-    of them that its cache loses if nothing is set inside the conversation.
+    ``same``: the last answer is by this model; ``is_elsewhere``: another model was chosen before.
+    ``last_prompt``: the tokens of the last prompt, as the service counted them; ``is_cache_lost``:
+    some of them were cached, and are lost if nothing is set inside the conversation.
     """
 
     model: str
     level_text: str | None
-    cached: int = 0
+    is_cache_lost: bool = False
     same: bool = False
+    is_elsewhere: bool = False
     last_prompt: int | None = None
 
 

@@ -114,7 +114,7 @@ def _context(state: ChatState) -> str:
 def _cost(state: ChatState) -> str:
     if not state.tally.used:
         return "" if state.paid else "offline"
-    return describe_cost(state.tally.cost, paid=state.paid)
+    return describe_cost(state.tally.cost, paid=state.paid, at_least=state.tally.at_least)
 
 
 def _tone(*, odd: bool) -> str:

@@ -24,7 +24,7 @@ from .. import actions, effects
 from ..catalog_view import DialView
 from ..cells import AnswerCell, Cell, ModelCell, Nature, ThinkingCell, ToolCallCell, UserCell
 from ..effects import Transition
-from ..state import ChatState, SavedThread, ThreadMessage, UsageTally
+from ..state import ChatState, SavedThread, SentPlan, ThreadMessage, UsageTally
 from .model_switch import switch_model
 
 _LONGEST = 400
@@ -155,6 +155,18 @@ def last_model(past: Sequence[ThreadMessage]) -> str:
     return next(filter(None, map(name_model, reversed(past))), "")
 
 
+def find_sent(past: Sequence[ThreadMessage], dial: DialView) -> SentPlan | None:
+    """Return how the last answer among these messages was asked for; None if that is unknown."""
+    answers = (each.message.origin for each in reversed(past) if each.message.role == "assistant")
+    if (origin := next(answers, None)) is None or origin.level is None:
+        return None
+    model = f"{origin.provider}:{origin.model}"
+    try:
+        return SentPlan(model, dial.plan(model, origin.level).fields)
+    except PonderoError:
+        return None
+
+
 def _is_shown(part: Part) -> bool:
     return isinstance(part, Thinking) and (bool(part.text.strip()) or part.redacted)
 
@@ -264,6 +276,7 @@ def on_opened(state: ChatState, action: actions.ThreadOpened, dial: DialView) ->
         tally=_tally(action),
         next_key=next(keys),
         named=last_model(past) or after.model,
+        sent=find_sent(action.past, dial),
         unsaved=None,
     )
     if there is None:

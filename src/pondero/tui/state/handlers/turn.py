@@ -31,7 +31,7 @@ from ..cells import (
     WaitingCell,
 )
 from ..effects import Transition
-from ..state import ChatState, DraftQuestion, FailedQuestion, TurnInProgress
+from ..state import ChatState, DraftQuestion, FailedQuestion, SentPlan, TurnInProgress
 from .history import describe_attachment, format_arguments, join_results, trim_page
 
 
@@ -285,7 +285,8 @@ def on_ended(state: ChatState, action: actions.TurnEnded, _dial: DialView) -> Tr
     cells = join_results(finish_cells(state.live, at=action.at, cut=cut), action.stored)
     tally, verdict = state.tally, state.verdict
     for each in action.exchanges:
-        tally, verdict = tally.plus(each.usage, each.cost), each.verdict
+        tally = tally.plus(each.usage, each.cost, at_least=each.at_least)
+        verdict = each.verdict or verdict  # what was cut off has none
     asked, number = state.turn.asked, state.turn.number
     count = state.count + len(action.stored)
     page: tuple[Cell, ...] = (*state.page, *cells)
@@ -305,6 +306,7 @@ def on_ended(state: ChatState, action: actions.TurnEnded, _dial: DialView) -> Tr
         tally=tally,
         verdict=verdict,
         cache="",
+        sent=SentPlan(state.model, state.plan.fields) if action.exchanges else state.sent,
         thread=action.thread or state.thread,
         unsaved=action.unsaved,
     )
