@@ -33,10 +33,11 @@ if TYPE_CHECKING:
     from .prompts.option_names import explain_unknown, find_ours
     from .reach_checks import check_engine
     from .retry_watch import RETRY_WATCHER
-    from .stream import AsyncStream, Stream, UsageSoFar
+    from .stream import AsyncStream, Stream
     from .token_counts import TokenCount
     from .tools.schema_check import SchemaCheck
     from .tools.tools import Approve, Tools
+    from .usage_so_far import UsageSoFar
     from .usual_model import UsualModel, explain_no_default, find_usual_model
 
 _NAMES = {
@@ -57,10 +58,11 @@ _NAMES = {
     "prompts.option_names": "explain_unknown find_ours",
     "reach_checks": "check_engine",
     "retry_watch": "RETRY_WATCHER",
-    "stream": "AsyncStream Stream UsageSoFar",
+    "stream": "AsyncStream Stream",
     "token_counts": "TokenCount",
     "tools.schema_check": "SchemaCheck",
     "tools.tools": "Approve Tools",
+    "usage_so_far": "UsageSoFar",
     "usual_model": "UsualModel explain_no_default find_usual_model",
 }
 

@@ -6,13 +6,12 @@ from random import random
 from time import time
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
-from msgspec import Struct, to_builtins
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from ..canon import (
     AdjustmentNote,
     Assembler,
-    Cost,
     Event,
     Json,
     Message,
@@ -47,6 +46,7 @@ from .hooks import Hooks
 from .retry_watch import RETRY_WATCHER
 from .thinking_text import TextReaders
 from .tracing import log_retry, start_span
+from .usage_so_far import UsageSoFar
 
 if TYPE_CHECKING:
     from .tracing.agents import AgentSpan
@@ -57,19 +57,6 @@ _NO_HOOKS = Hooks()
 
 
 T = TypeVar("T", bound=Transport | AsyncTransport)
-
-
-class UsageSoFar(Struct, frozen=True):
-    """What a service has reported of an answer that is not over: it used at least this."""
-
-    usage: Usage
-    bill: TokenBill | None = None
-
-    @property
-    def cost(self) -> Cost | None:
-        """Return what this much costs; None if that is unknown."""
-        found = None if self.bill is None else self.bill.total()
-        return found if isinstance(found, Cost) else None
 
 
 class _Stream(Generic[T, V]):

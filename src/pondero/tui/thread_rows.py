@@ -26,7 +26,8 @@ from .state import (
     place_value,
 )
 
-_AROUND = 40
+_BEFORE, _LENGTH = 18, 80
+"""Letters of a found text before the word, so that narrow lists show it, and in all."""
 _TITLE = 60
 RUNNING, SHOWN = "… ", "● "
 """Marks of a thread with a running answer, and of the one on the screen."""
@@ -105,13 +106,14 @@ def make_hit(found: SearchHit) -> Choice:
     """Return a message that was found."""
     number = found.thread.messages - 1 if found.number is None else found.number
     title = found.thread.title or "(untitled)"
-    return Choice(place_value(max(0, number), found.thread.id), found.snippet, title)
+    # the words are the second line, which is shortened at its end
+    return Choice(place_value(max(0, number), found.thread.id), title, found.snippet)
 
 
 def shorten(text: str, word: str) -> str:
     """Return a line of the text around a word."""
-    begin = max(0, text.lower().find(word) - _AROUND)
-    return " ".join(text[begin : begin + 2 * _AROUND].split())
+    begin = max(0, text.lower().find(word) - _BEFORE)
+    return " ".join(text[begin : begin + _LENGTH].split())
 
 
 def is_question(message: Message) -> bool:

@@ -488,7 +488,7 @@ class ThreadWriter:
         if self._id is None or self._waiting or self._threads is None:
             here = [
                 Choice(
-                    place_value(number, None), thread_rows.shorten(message.text, terms[0]), "here"
+                    place_value(number, None), "here", thread_rows.shorten(message.text, terms[0])
                 )
                 for number, message in enumerate(self.messages)
                 if all(word in message.text.lower() for word in terms)
@@ -496,7 +496,7 @@ class ThreadWriter:
             others = () if self._threads is None else self._threads.find(words, limit=_LISTED)
         else:
             here = [
-                Choice(place_value(each.number or 0, None), each.snippet, "here")
+                Choice(place_value(each.number or 0, None), "here", each.snippet)
                 for each in self._threads.find(words, limit=_LISTED, thread=self._id)
             ]
             others = self._threads.find(words, limit=2 * _LISTED)

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from ...canon import Event, Finished, Message, Reply, TextDelta, ThinkingDelta, ToolDelta
 from ...store import StoredMessage
-from ..stream import UsageSoFar
+from ..usage_so_far import UsageSoFar
 
 
 class ExchangeTiming(Struct, frozen=True):

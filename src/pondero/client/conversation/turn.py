@@ -28,9 +28,9 @@ from ...exchange import Shows
 from ...handoff import answer_interrupted
 from ...thinking import Adjustment
 from ..prompts.output import add_spent
-from ..stream import UsageSoFar
 from ..thinking_text import TextReaders
 from ..tools.tools import Tools
+from ..usage_so_far import UsageSoFar
 
 _CALLING = ("tool_calls", "stop", "length", "other")
 
@@ -43,8 +43,8 @@ class _Turn(Generic[E, V]):
 
     ``max_steps`` limits how often it asks the model; the last time it offers no tools.
     ``is_over``: nothing more is asked. ``ended``: the chat's history has it. ``current`` returns
-    the message that is arriving, ``count_used`` what it has used. ``shows``: what the caller shows of it as it arrives; an answer
-    that breaks off before is asked for again.
+    the message that is arriving, ``count_used`` what it has used. ``shows``: what the caller shows
+    of it as it arrives; an answer that breaks off before is asked for again.
     """
 
     def __init__(

@@ -272,7 +272,8 @@ SELECT body FROM kept WHERE thread = ? AND number < ? AND role = 'assistant' ORD
 """
 # The question and the level of the last turn; a turn with more messages than _LONG has no label.
 _END = """
-SELECT role, words, level FROM kept WHERE thread = ? AND turn = ? AND number >= ? ORDER BY number
+SELECT role, words, level, CASE WHEN role = 'user' THEN body END FROM kept
+WHERE thread = ? AND turn = ? AND number >= ? ORDER BY number
 """
 _LONG = 40
 _QUESTION = 60
@@ -307,9 +308,18 @@ def count_replies(database: Database, thread: str, upto: int) -> ThreadUsage:
 def find_thread_end(database: Database, thread: Thread) -> ThreadEnd:
     """Return the last question of a thread, shortened, and the level of the answer to it."""
     rows = database.rows(_END, (thread.id, thread.turns - 1, thread.messages - _LONG))
-    question = next((words for role, words, _ in rows if role == "user"), "")
-    level = next((level for role, _, level in reversed(rows) if role == "assistant"), None)
-    return ThreadEnd(_shorten(question), level)
+    asked = next(((words, body) for role, words, _, body in rows if role == "user"), ("", None))
+    level = next((level for role, _, level, _ in reversed(rows) if role == "assistant"), None)
+    return ThreadEnd(_shorten(_find_typed(*asked)), level)
+
+
+def _find_typed(words: str, body: str | None) -> str:
+    """Return the typed words of a question, without its files; all, if it is not readable."""
+    with suppress(StoreError):
+        texts = [] if body is None else decode_row(body).message.parts
+        typed = [each.text for each in texts if isinstance(each, Text) and each.text.strip()]
+        return typed[-1] if typed else words
+    return words
 
 
 class _Total:

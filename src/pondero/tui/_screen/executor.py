@@ -20,17 +20,16 @@ from ..reports import describe_error, export_thread, redact_ended, run_doctor, t
 from ..state import (
     PAGE,
     Action,
-    Choice,
     DraftQuestion,
     Effect,
     Proposal,
     Word,
     actions,
     effects,
-    place_value,
 )
 from .conversation import ConversationTab, Running, Tabs
 from .editor import edit_text, find_editor
+from .thread_lists import ThreadLists
 
 _PATIENCE = 5.0
 """Seconds for the answers that are stopped when the chat is left."""
@@ -67,7 +66,7 @@ class Host(Protocol):
     def scroll_to(self, number: int) -> None:
         """Scroll the transcript to a message."""
 
-    def restore_input(self, words: str, *, selected: bool) -> bool:
+    def restore_input(self, words: str, *, selected: bool, is_taken_back: bool = False) -> bool:
         """Put words into the input line; False if it has others, and only ↑ recalls them."""
 
     def set_aside(self, words: tuple[str, ...]) -> None:
@@ -98,6 +97,7 @@ class Executor:
         self._host = host
         self._dispatch = host.dispatch
         self._tabs = tabs
+        self._lists = ThreadLists(tabs)
         self._tap = tap
         self._clock = clock
         self._calls = 0
@@ -278,7 +278,7 @@ class Executor:
         try:
             self._show_thread(effect.id, tab)
         except UnknownThread:
-            choices = self._find_threads(effect.id, tab) if effect.or_find else ()
+            choices = self._lists.find(effect.id, tab) if effect.or_find else ()
             if not choices:
                 raise
             self._dispatch(actions.ThreadsOffered(choices), tab)
@@ -357,41 +357,22 @@ class Executor:
         self._dispatch(actions.LinesReported((said,), "good"), tab)
 
     def _list(self, effect: effects.ListThreads, tab: ConversationTab) -> None:
-        self._dispatch(actions.ThreadsOffered(self._find_threads(effect.words, tab)), tab)
-
-    def _find_threads(self, words: str, tab: ConversationTab) -> tuple[Choice, ...]:
-        """Return the other threads with these words; first those that are on no disk yet."""
-        here = self._tabs.list_unlisted(words, active=False)
-        try:
-            return (*here, *tab.session.writer.list(words))
-        except StoreError:
-            if not here:
-                raise
-            return here
+        self._dispatch(actions.ThreadsOffered(self._lists.find(effect.words, tab)), tab)
 
     def _fetch(self, effect: effects.Fetch, tab: ConversationTab) -> None:
         past = tab.session.writer.page(effect.first, effect.last)
         self._dispatch(actions.PageLoaded(past, effect.first), tab)
 
     def _search(self, effect: effects.Search, tab: ConversationTab) -> None:
-        here = self._tabs.list_unlisted(effect.words, active=False)
-        unlisted = (Choice(place_value(0, each.value), each.label, each.detail) for each in here)
-        choices = (*tab.session.writer.find(effect.words), *unlisted)
+        choices = self._lists.search(effect.words, tab)
         self._dispatch(actions.SearchFinished(effect.words, choices), tab)
 
     def _list_for_pane(self, effect: effects.ListForPane, tab: ConversationTab) -> None:
-        busy, here = self._tabs.busy_threads(), self._tabs.list_unlisted(effect.words, active=True)
-        work = self._list_pane_threads(effect.words, busy, here, tab)
+        work = self._list_pane_threads(effect.words, tab)
         self._host.run_worker(work, group="look", exclusive=True, exit_on_error=False)
 
-    async def _list_pane_threads(
-        self, words: str, busy: tuple[str, ...], here: tuple[Choice, ...], tab: ConversationTab
-    ) -> None:
-        try:
-            new, *listed = await asyncio.to_thread(tab.session.writer.pane, words, busy)
-        except PonderoError as error:
-            new, listed = Choice("", f"({error})"), []
-        choices = (new, *here, *listed)
+    async def _list_pane_threads(self, words: str, tab: ConversationTab) -> None:
+        choices = await self._lists.list_for_pane(words, tab)
         self._dispatch(actions.ThreadsListed(words, choices), tab)
 
     def refresh_pane(self) -> None:
@@ -516,7 +497,9 @@ class Executor:
     def _restore(self, effect: effects.RestoreInput, tab: ConversationTab) -> None:
         if tab is not self._tabs.active:
             self._dispatch(actions.WordsReturned(effect.words), tab)
-        elif not self._host.restore_input(effect.words, selected=effect.selected):
+        elif not self._host.restore_input(
+            effect.words, selected=effect.selected, is_taken_back=effect.is_taken_back
+        ):
             said = "↑ recalls your words: the input line has others"
             self._dispatch(actions.LinesReported((said,)), tab)
 

@@ -212,13 +212,15 @@ _KEYS = (
 _STATUS = (
     "the last line of the screen, as much of it as fits:",
     "  the model",
-    "  the level; with an arrow: what you requested, and what the model gets",
+    "  the level; with an arrow: what you requested, and what the model gets;",
+    "    unset: nothing about thinking is sent",
     "  cache kept or lost: what a change of the level did to the prompt cache",
     "  unsaved: something is not in your threads yet; it is tried again",
     "  context: how much of the model's window the conversation fills",
     "  in, thinking, answer: tokens of this thread; if a provider counts thinking",
     "    and answer together, all of it is answer",
-    "  the cost of this thread; offline if the emulator answers",
+    "  the cost of this thread; at least, or ≥: an answer was cut off;",
+    "    offline: the emulator answers",
     "  as planned, or how the last answer thought otherwise",
 )
 

@@ -210,10 +210,14 @@ class RunDoctor(Effect, frozen=True):
 
 
 class RestoreInput(Effect, frozen=True):
-    """Put words back into the input line; if ``selected``, what is typed next replaces them."""
+    """Put words back into the input line; if ``selected``, what is typed next replaces them.
+
+    ``is_taken_back``: they were answered before.
+    """
 
     words: str
     selected: bool = True
+    is_taken_back: bool = False
 
 
 class SetAside(Effect, frozen=True):

@@ -78,10 +78,13 @@ def as_cost(cost: Decimal | None) -> str:
     return f"${cost:,.2f}" if cost >= 1 or not cost else f"${cost:.4f}"
 
 
+AT_LEAST = "at least"
+
+
 def describe_cost(cost: Decimal | None, *, paid: bool, at_least: bool = False) -> str:
     """Return a cost in dollars, or why there is none; ``at_least``: it may be more."""
     if at_least:
-        return f"at least {as_cost(cost)}" if cost else describe_cost(None, paid=paid)
+        return f"{AT_LEAST} {as_cost(cost)}" if cost else describe_cost(None, paid=paid)
     if cost or (paid and cost is not None):
         return as_cost(cost)
     return "cost unknown" if paid else "offline"

@@ -265,6 +265,8 @@ def on_column_ended(state: ChatState, action: actions.ColumnEnded, dial: DialVie
     cut = "" if not stored else "stopped" if ended.stopped else "broken off" if ended.error else ""
     over = replace(column, chat=chat, live=False, seconds=seconds, stored=stored, cut=cut)
     after = _replace_column(state, action.column, over)
+    if after.comparing is not None and not after.comparing.live:  # what the hint said is over
+        after = after.but(comparing=replace(after.comparing, hint=""))
     return after, _keep_question(after.comparing)
 
 

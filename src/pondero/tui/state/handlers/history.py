@@ -1,5 +1,6 @@
 """Messages of a thread as cells, and which part of the thread is on the page."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count, groupby
 
@@ -84,6 +85,9 @@ def draw(
         if tokens and not shown:
             cells.append(_make_thought(each, next(keys), tokens=tokens, nature="hidden"))
         before = len(cells)
+        if each.message.role == "user" and (asked := _question_text(each.message)):
+            cells.append(UserCell(key=next(keys), text=asked, number=each.number))
+            continue
         for part in each.message.parts:
             if isinstance(part, ToolResult):
                 _join_result(cells, part, keys, each.number)
@@ -96,6 +100,23 @@ def draw(
                 cells.append(cell)
         if each.partial:
             _mark_cut(cells, before, next(keys), each.number)
+
+
+_FILE = re.compile(r"[^\n]+:\n\n`{3,}\n")  # how a text file is attached
+
+
+def _question_text(message: Message) -> str:
+    """Return a question as it was shown when it was sent; empty if this is none."""
+    parts = [part for part in message.parts if isinstance(part, Text | Image | Blob)]
+    if len(parts) < len(message.parts):
+        return ""
+    lines = (
+        describe_attachment(part)
+        if not isinstance(part, Text) or (part is not parts[-1] and _FILE.match(part.text))
+        else part.text
+        for part in parts
+    )
+    return "\n".join(line for line in lines if line.strip())
 
 
 def _mark_cut(cells: list[Cell], first: int, key: int, number: int) -> None:
