@@ -199,3 +199,21 @@ async def test_a_file_for_the_next_prompt_stays_in_a_thread_that_is_left(folder,
             await chat.say("say c")
             await chat.say(f"/resume {home}")
             assert len(chat.app.state.attached) == 1
+
+
+async def test_a_reopened_question_shows_its_files_by_name_and_so_do_lists(folder, tmp_path):
+    with Threads.open(tmp_path / "threads.db") as threads:
+        async with stage("claude-opus-5/off", threads=threads) as chat:
+            await chat.say("/attach notes.md")
+            await attached(chat)
+            await chat.say("Who sleeps?")
+            sent = [cell.text for cell in chat.app.state.page if isinstance(cell, UserCell)]
+            await chat.say("/fork")
+        async with stage("claude-opus-5/off", threads=threads) as chat:
+            await chat.say("/resume last")
+            cells = [cell.text for cell in chat.app.state.page if isinstance(cell, UserCell)]
+            assert cells == sent == ["[notes.md]\nWho sleeps?"]
+            await chat.say("/new")
+            await chat.say("/resume")
+            assert "Who sleeps?" in chat.text
+            assert "walrus" not in chat.text

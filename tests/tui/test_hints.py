@@ -119,3 +119,11 @@ async def test_the_word_that_was_found_is_seen(threads):
         await chat.say(f"say {'x ' * 60}needle {'y ' * 60}")
         await chat.say("/search needle")
         assert "needle" in chat.text.partition("Esc closes")[0].rpartition("╭")[2]
+
+
+async def test_the_word_that_was_found_is_seen_also_in_a_small_window(threads):
+    async with stage("claude-opus-5/off", size=(40, 12), threads=threads) as chat:
+        await chat.say(f"say {'x ' * 60}needle {'y ' * 60}")
+        await chat.say("/new")
+        await chat.say("/search needle")
+        assert "x needle" in chat.text

@@ -188,6 +188,28 @@ async def test_ctrl_c_twice_leaves_also_with_words_in_the_input_line():
         assert chat.app.prompt.set_aside == ("abc", "d")
 
 
+@pytest.mark.parametrize("between", ["up", "list"])
+async def test_ctrl_c_with_other_words_in_the_line_empties_it_and_stays(between):
+    async with stage() as chat:
+        await chat.say("What is 2 * 3?")
+        await chat.pilot.press("ctrl+c")
+        assert "Ctrl+C again" in chat.text
+        if between == "up":
+            await chat.pilot.press("up")
+        else:
+            await chat.pilot.press("ctrl+t")
+            await chat.paste("some words")
+            await chat.pilot.press("escape")
+        await chat.drawn()
+        assert chat.app.prompt.text
+        await chat.pilot.press("ctrl+c")
+        assert not chat.app._exit
+        assert chat.app.prompt.text == ""
+        assert "Ctrl+C again" in chat.text
+        await chat.pilot.press("ctrl+c")
+        assert chat.app._exit
+
+
 async def test_ctrl_d_leaves_only_from_an_empty_line():
     async with stage() as chat:
         await chat.type("ab")

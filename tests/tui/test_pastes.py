@@ -39,6 +39,21 @@ def test_escapes_in_a_paste_are_shown_and_sent_as_text(environment, tmp_path, in
     assert first.text == f"say one {inside} two".replace("\r", "\n")
 
 
+@pytest.mark.parametrize("mark", ["\x0b", "\x0c", "\x1c", "\x85", "\u2028"])
+def test_unusual_line_breaks_of_a_short_paste_are_sent_as_they_are(environment, tmp_path, mark):
+    with running(*OFFLINE, environment=environment) as terminal:
+        terminal.until("/help")
+        terminal.press(f"say {BEGIN}one{mark}two\rthree{END} four")
+        terminal.until("[pasted 2 lines] four")
+        terminal.press("\r")
+        terminal.until("▌ say ", " · answer ")
+        terminal.press("\x04")
+        assert terminal.ended() == 0
+    with Threads.open(tmp_path / "data" / "threads.db") as threads:
+        first, _ = threads.messages("last")
+    assert first.text == f"say one{mark}two\nthree four"
+
+
 def test_keys_that_come_with_a_paste_are_pressed_after_it(environment):
     with running(*OFFLINE, environment=environment) as terminal:
         terminal.until("/help")

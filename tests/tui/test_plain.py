@@ -9,7 +9,8 @@ import time
 import pytest
 from tests.tui.terminal import running
 
-from pondero.store import Drafts, Threads
+from pondero.canon import Message, Text
+from pondero.store import Drafts, StoredMessage, Threads
 
 PLAIN = ("chat", "--plain", "--offline", "claude-opus-5/low")
 
@@ -194,20 +195,43 @@ def test_words_of_a_drawn_chat_stay_on_disk_until_they_are_sent(environment, lin
         assert "".join((*typed, threads.take_drafts(None).typed)) == left
 
 
-def test_ctrl_c_on_two_answers_in_a_row_leaves_and_keeps_the_lines_typed_ahead(environment):
-    arguments = ("chat", "--plain", "--offline", "claude-opus-5/max")
-    with running(*arguments, environment=environment) as chat:
+def test_lines_typed_ahead_wait_after_a_stop_until_enter_on_an_empty_line(environment):
+    with running(*PLAIN, environment=environment) as chat:
         chat.until("\n>")
-        chat.press("".join(f"Explain {each} * 23 at length\n" for each in (17, 18, 19)))
+        chat.press("Explain 17 * 23 [emulator: fault slow 0.4]\n")
         chat.until("thinking...")
+        chat.press("What is 18 * 23?\nWhat is 19 * 23?\n")
+        chat.until("What is 19 * 23?")
+        time.sleep(0.3)
         chat.press("\x03")
-        chat.until("stopped here")
-        end = time.monotonic() + 30
-        while chat.text.count("thinking...") < 2 and time.monotonic() < end:
-            chat.wait()
+        chat.until("2 lines wait: Enter on an empty line sends them\n>")
+        chat.press("What is 2 * 3?\n")
+        chat.until("2 * 3 = 6\n>")
+        assert "= 414" not in chat.text
+        chat.press("\n")
+        chat.until("> What is 18 * 23?", "18 * 23 = 414", "> What is 19 * 23?", "19 * 23 = 437")
+        chat.press("\x04")
+        chat.ended()
+
+
+def test_lines_that_wait_after_a_stop_are_kept_when_the_chat_ends(environment):
+    with running(*PLAIN, environment=environment) as chat:
+        chat.until("\n>")
+        chat.press("Explain 17 * 23 [emulator: fault slow 0.4]\n")
+        chat.until("thinking...")
+        chat.press("What is 18 * 23?\n")
+        time.sleep(0.3)
         chat.press("\x03")
-        assert chat.ended() == 0
-    assert drafts_of(environment) == ["Explain 19 * 23 at length"]
+        chat.until("1 line waits: Enter on an empty line sends it\n>")
+        chat.press("\x04")
+        chat.ended()
+    assert drafts_of(environment) == ["What is 18 * 23?"]
+
+
+def test_a_question_that_is_taken_back_is_not_called_unsent(environment):
+    text = said(environment, "What is 2 * 3?", "/undo")
+    assert "your question, to be typed again: What is 2 * 3?" in text
+    assert "not sent" not in text
 
 
 @pytest.mark.parametrize("name", ["SIGHUP", "SIGTERM", "SIGINT"])
@@ -263,3 +287,15 @@ def test_a_line_that_the_terminal_cuts_is_not_sent_but_kept(environment):
         assert b"thinking..." not in chat.seen
     with Threads.open(f"{environment['PONDERO_DATA_DIR']}/threads.db") as threads:
         assert threads.take_drafts(None).typed == ("long " * 1000)[:4095]
+
+
+def test_every_thread_with_unsent_words_is_named_at_the_beginning(environment):
+    with Threads.open(f"{environment['PONDERO_DATA_DIR']}/threads.db") as threads:
+        ids = [threads.start(model="claude-opus-5").id for _ in range(5)]
+        for number, id in enumerate(ids):
+            question = Message("user", (Text(f"question {number}"),))
+            threads.add(id, [StoredMessage(question)])
+            threads.save_drafts(id, Drafts(typed=f"words {number}"))
+    text = said(environment)
+    assert "⚠ 2 more threads have a cut-off answer, or words that were not sent:" in text
+    assert all(f"/resume {id} continues" in text for id in ids)

@@ -29,9 +29,11 @@ def ask(words: str, model: str = "anthropic:claude-sonnet-4-5") -> effects.AskMo
 
 def test_a_move_says_what_the_cache_was_worth():
     pytest.importorskip("genai_prices")
-    move = effects.Handoff("anthropic:claude-sonnet-4-5", "high", cached=120_000)
+    model = "anthropic:claude-sonnet-4-5"
+    move = effects.Handoff(model, "high", is_cache_lost=True, last_prompt=120_000)
     (said,) = session(paid=True).handoff(move).lines
-    assert said.startswith("  Cache: lost, 120,000 tokens billed again (about $0.3")
+    # the same sum as after another level: the prompt is written to a cache again
+    assert said == "  Cache: lost, 120,000 tokens billed again (about $0.4500)"
     (said,) = session(paid=False).handoff(move).lines
     assert said == "  Cache: lost, 120,000 tokens billed again"
 
@@ -133,7 +135,7 @@ def test_the_terminal_says_whether_it_is_light(environment, theme):
 async def test_another_level_says_what_it_does_to_the_cache_before_it_is_asked(model, cache):
     talk = session()
     await talk.turn(ask("say hi", model), lambda event: None)
-    move = effects.Handoff(model, "high", cached=9, same=True, last_prompt=41_200)
+    move = effects.Handoff(model, "high", is_cache_lost=True, same=True, last_prompt=41_200)
     told = talk.handoff(move)
     assert told.cache == cache
     assert told.lines == (f"  Cache: {cache.removeprefix('cache ')}",)

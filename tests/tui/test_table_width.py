@@ -33,3 +33,20 @@ async def test_a_table_is_as_wide_as_its_words(table, columns, least, most):
         assert least <= shown.region.width <= most
         assert shown.region.right <= columns
         assert "prime" in chat.text or "word word" in chat.text
+
+
+async def test_columns_are_aligned_and_addresses_of_links_are_seen():
+    table = "| n | cost | note |\n|---|---:|:-:|\n| a | 1 | x |\n| b | 22.50 | wide |\n"
+    text = f"{table}\nSee [this page](https://example.com/a) or https://example.com/b.\n"
+
+    def scripted(**more):
+        service = Emulator(**more)
+        service.expect(ScriptedTurn(text=text))
+        return service
+
+    async with stage("claude-opus-5/off", emulator=scripted) as chat:
+        await chat.say("a table")
+        await chat.drawn()
+        assert "│     1 │  x   │" in chat.text
+        assert "│ 22.50 │ wide │" in chat.text
+        assert "See this page (https://example.com/a) or https://example.com/b." in chat.text

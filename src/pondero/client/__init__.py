@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .apply_dial import set_level
     from .batches import AsyncBatch, Batch, check_batch_fields
-    from .cache_cost import count_prompt_tokens, preview_change
+    from .cache_cost import count_prompt_tokens, describe_lost_cache, preview_change
     from .client import AsyncClient, Client
     from .conversation.chat import AsyncChat, Chat
     from .conversation.recorder import TurnRecorder, stored_reply
@@ -37,12 +37,13 @@ if TYPE_CHECKING:
     from .token_counts import TokenCount
     from .tools.schema_check import SchemaCheck
     from .tools.tools import Approve, Tools
+    from .usage_so_far import UsageSoFar
     from .usual_model import UsualModel, explain_no_default, find_usual_model
 
 _NAMES = {
     "apply_dial": "set_level",
     "batches": "AsyncBatch Batch check_batch_fields",
-    "cache_cost": "count_prompt_tokens preview_change",
+    "cache_cost": "count_prompt_tokens describe_lost_cache preview_change",
     "client": "AsyncClient Client",
     "conversation.chat": "AsyncChat Chat",
     "conversation.recorder": "TurnRecorder stored_reply",
@@ -61,6 +62,7 @@ _NAMES = {
     "token_counts": "TokenCount",
     "tools.schema_check": "SchemaCheck",
     "tools.tools": "Approve Tools",
+    "usage_so_far": "UsageSoFar",
     "usual_model": "UsualModel explain_no_default find_usual_model",
 }
 
@@ -87,6 +89,7 @@ __all__ = [
     "Tools",
     "Turn",
     "TurnRecorder",
+    "UsageSoFar",
     "UsualModel",
     "aask",
     "ask",
@@ -96,6 +99,7 @@ __all__ = [
     "complete",
     "count_prompt_tokens",
     "decode_text",
+    "describe_lost_cache",
     "explain_no_default",
     "explain_unknown",
     "find_ours",

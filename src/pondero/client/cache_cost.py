@@ -68,6 +68,11 @@ def describe_cache(entry: ModelEntry, note: Adjustment, *, paid: bool = True) ->
     """Return ``cache kept``, or how many tokens are billed again and what they cost."""
     if note.code == "cache_kept":
         return "cache kept"
-    price = find_write_price(entry, note.got) if paid else None
-    cost = f" (about {format_price(price)})" if price is not None else ""
-    return f"cache lost, {note.got:,} tokens billed again{cost}"
+    return describe_lost_cache(entry, note.got, paid=paid)
+
+
+def describe_lost_cache(entry: ModelEntry, tokens: int, *, paid: bool = True) -> str:
+    """Return how many tokens are billed again and what they cost, to be cached once more."""
+    price = find_write_price(entry, tokens) if paid else None
+    cost = f" (about {format_price(price)})" if price else ""
+    return f"cache lost, {tokens:,} tokens billed again{cost}"

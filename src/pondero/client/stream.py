@@ -46,6 +46,7 @@ from .hooks import Hooks
 from .retry_watch import RETRY_WATCHER
 from .thinking_text import TextReaders
 from .tracing import log_retry, start_span
+from .usage_so_far import UsageSoFar
 
 if TYPE_CHECKING:
     from .tracing.agents import AgentSpan
@@ -165,11 +166,24 @@ class _Stream(Generic[T, V]):
         self._try = so_far
 
     def _charge(self, usage: Usage) -> None:
+        self._charges = (*self._charges, self._make_charge(usage))
+
+    def _make_charge(self, usage: Usage) -> Charge:
         asked = self._prepared.exchange.origin
-        charge = Charge(
-            asked.provider, asked.model, usage, time() if asked.at is None else asked.at
-        )
-        self._charges = (*self._charges, charge)
+        return Charge(asked.provider, asked.model, usage, time() if asked.at is None else asked.at)
+
+    def _count_so_far(self) -> UsageSoFar | None:
+        """Return what the service has reported of this answer; None if none has begun."""
+        used = None if self._try is None else self._try.known_usage()
+        has_begun = self._try is not None and self._try.started is not None
+        if used is None and not has_begun and not self._charges:
+            return None
+        usage, charges = used or Usage(), self._charges
+        if usage.known_total:
+            counted = replace(usage, input=usage.input or 0, output=usage.output or 0)
+            charges = (*charges, self._make_charge(counted))
+        bill = TokenBill(charges, paid=self._transport.needs_key) if charges else None
+        return UsageSoFar(usage if self._spent == Usage() else _add_spent(usage, self._spent), bill)
 
     def _note_retry(self, error: PonderoError, seconds: float) -> None:
         log_retry(self._prepared.exchange, error, seconds)

@@ -49,8 +49,10 @@ class FoldedText(Struct, frozen=True):
 
 
 def is_long(paste: str) -> bool:
-    """Return whether a paste is folded."""
-    return len(paste) > _CHARACTERS or paste.count("\n") >= _LINES
+    """Return whether a paste is folded: it is long, or the input line would change it."""
+    if len(paste) > _CHARACTERS or paste.count("\n") >= _LINES:
+        return True
+    return len(paste.splitlines()) > len(paste.removesuffix("\n").split("\n"))
 
 
 def widen(spans: list[tuple[int, int]], start: int, end: int) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from ..cassettes import AsyncTap, Redactor
-from ..errors import PonderoError, UsageError, user_notes
+from ..errors import PonderoError, StoreError, UsageError, user_notes
 from ..store import Threads, redact_secrets, to_html, to_jsonl, to_markdown, write_atomic
 from .session import Session
 from .state import ChatState, actions, describe_trouble
@@ -49,7 +49,11 @@ def export_thread(threads: Threads, id: str, path: str) -> str:
             thread, threads.load_messages(id)
         )
     made = "" if file.parent.exists() else f", in the new folder {file.parent}"
-    write_atomic(file, text)
+    try:
+        write_atomic(file, text)
+    except StoreError as error:
+        error.add_note("name a file in a folder of yours: /export ~/" + file.name)
+        raise
     return f"✓ The thread is in {path}{made}"
 
 

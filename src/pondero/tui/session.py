@@ -2,7 +2,7 @@
 
 import asyncio
 import traceback
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from decimal import Decimal
@@ -22,6 +22,8 @@ from ..client import (
     AsyncTurn,
     Tools,
     TurnRecorder,
+    UsageSoFar,
+    describe_lost_cache,
     preview_change,
 )
 from ..errors import MissingKey, PonderoError, ServiceError
@@ -325,6 +327,7 @@ class Session:
         stopped = False
         replies: tuple[Reply, ...] = ()
         added: tuple[Message, ...] = ()
+        used: UsageSoFar | None = None
         try:
             before = self.writer.messages[:number]
             chat = self._chat(ask.model, ask.level_text, before)
@@ -356,6 +359,7 @@ class Session:
             finally:
                 journal.close()
                 replies, added = stream.replies, chat.messages[len(before) :]
+                used = stream.used_so_far
                 self.writer.refusals = chat.refusals
         except asyncio.CancelledError:
             stopped = True
@@ -363,11 +367,11 @@ class Session:
             error = broken
         except Exception as broken:  # noqa: BLE001 - whatever happens, the chat continues
             error = PonderoError(describe_unexpected(broken))
-        stored = recorder.stored_messages(added, replies)
+        stored = recorder.stored_messages(added, replies, used)
         ended = actions.TurnEnded(
             at=self._clock(),
             stored=added,
-            exchanges=tuple(self._summarize_exchange(reply) for reply in replies),
+            exchanges=(*map(self._summarize_exchange, replies), *self._summarize_cut(used)),
             stopped=stopped,
             error=error,
             waited=recorder.waited,
@@ -380,7 +384,7 @@ class Session:
 
     def handoff(self, move: effects.Handoff) -> actions.HandedOff:
         """Return which parts of the past the other model will not see, and what the move costs."""
-        lines = [] if move.same else self._losses(move)
+        lines = self._losses(move) if move.is_elsewhere else []
         cache = self.describe_cache(move)
         if cache:
             lines.append(f"  Cache: {cache.removeprefix('cache ')}")
@@ -388,11 +392,12 @@ class Session:
 
     def describe_cache(self, move: effects.Handoff) -> str:
         """Return what a move does to the prompt cache, in a few words; empty if nothing."""
+        entry = self._dial.entry(move.model)
         made = (
             None
             if not move.same
             else preview_change(
-                self._dial.entry(move.model),
+                entry,
                 self._dial.plan(move.model, move.level_text),
                 self.writer.messages,
                 policy=self._dial.policy,
@@ -400,8 +405,8 @@ class Session:
                 paid=self.paid,
             )
         )
-        if made is None and move.cached:  # another model, or another number of tokens
-            return f"cache lost, {move.cached:,} tokens billed again{self._format_value(move)}"
+        if made is None and move.is_cache_lost:  # another model, or another number of tokens
+            return describe_lost_cache(entry, move.last_prompt or 0, paid=self.paid)
         return made or ""
 
     def _losses(self, move: effects.Handoff) -> list[str]:
@@ -432,20 +437,20 @@ class Session:
             notes=tuple(note.why for note in reply.adjustments if note.code in _REPAIRS),
         )
 
-    def _cost(self, reply: Reply) -> Decimal | None:
+    def _summarize_cut(self, used: UsageSoFar | None) -> Iterator[actions.ExchangeEnded]:
+        """Yield the exchange that was cut off; it may have used more than was reported."""
+        if used is not None:
+            cost = self._cost(used)
+            yield actions.ExchangeEnded(used.usage, "", "", cost, at_least=self.paid)
+
+    def _cost(self, answer: Reply | UsageSoFar) -> Decimal | None:
         if not self.paid:
             return Decimal(0)
-        return None if reply.cost is None else reply.cost.usd
-
-    def _format_value(self, move: effects.Handoff) -> str:
-        provider, _, model = move.model.partition(":")
-        read = Usage(input=move.cached, output=0)
-        worth = price_usage(provider, model, read) if self.paid else None
-        return f" (about ${worth:.4f})" if worth else ""
+        return None if answer.cost is None else answer.cost.usd
 
 
 def _stored_so_far(recorder: TurnRecorder, turn: AsyncTurn) -> tuple[StoredMessage, ...]:
-    return recorder.stored_messages(turn.so_far, turn.replies)
+    return recorder.stored_messages(turn.so_far, turn.replies, turn.used_so_far)
 
 
 def describe_unexpected(error: BaseException | None) -> str:

@@ -1,6 +1,6 @@
 """Threads, and messages in them, as the rows of lists."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal
 from time import time
@@ -15,9 +15,22 @@ from ..store import (
     format_time,
     thread_caption,
 )
-from .state import Choice, SavedThread, ThreadMessage, place_value
+from .state import (
+    AnswerCell,
+    ChatState,
+    Choice,
+    SavedThread,
+    ThinkingCell,
+    ThreadMessage,
+    UserCell,
+    place_value,
+)
 
-_AROUND = 40
+_BEFORE, _LENGTH = 18, 80
+"""Letters of a found text before the word, so that narrow lists show it, and in all."""
+_TITLE = 60
+RUNNING, SHOWN = "… ", "● "
+"""Marks of a thread with a running answer, and of the one on the screen."""
 
 
 def describe_thread(thread: Thread, end: ThreadEnd | None = None) -> Choice:
@@ -28,6 +41,27 @@ def describe_thread(thread: Thread, end: ThreadEnd | None = None) -> Choice:
 def describe_in_pane(thread: Thread, end: ThreadEnd | None = None, mark: str = "") -> Choice:
     """Return a thread as a choice in the narrow pane; ``mark`` goes before its title."""
     return _make_row(thread, end, (_name_model(thread), thread.id), mark)
+
+
+def describe_tab(place: str, state: ChatState, *, is_shown: bool) -> Choice:
+    """Return a conversation that is no thread yet as a choice, with its first words as title."""
+    mark = SHOWN if is_shown else RUNNING if state.busy else ""
+    what = "answering now" if state.busy else "not saved" if state.count else "not sent"
+    title = " ".join(next(_list_texts(state), "").split())[:_TITLE] or "(untitled)"
+    return Choice(place, f"{mark}{title}", f"{what} · {state.name}")
+
+
+def has_words(state: ChatState, words: str) -> bool:
+    """Return whether a conversation has all these words, in whatever order."""
+    text = "\n".join(_list_texts(state)).lower()
+    return all(word in text for word in words.lower().split())
+
+
+def _list_texts(state: ChatState) -> Iterator[str]:
+    for cell in (*state.page, *state.live):
+        if isinstance(cell, UserCell | AnswerCell | ThinkingCell):
+            yield cell.text
+    yield from (asked.words for asked in state.queue)
 
 
 def _make_row(
@@ -72,13 +106,14 @@ def make_hit(found: SearchHit) -> Choice:
     """Return a message that was found."""
     number = found.thread.messages - 1 if found.number is None else found.number
     title = found.thread.title or "(untitled)"
-    return Choice(place_value(max(0, number), found.thread.id), found.snippet, title)
+    # the words are the second line, which is shortened at its end
+    return Choice(place_value(max(0, number), found.thread.id), title, found.snippet)
 
 
 def shorten(text: str, word: str) -> str:
     """Return a line of the text around a word."""
-    begin = max(0, text.lower().find(word) - _AROUND)
-    return " ".join(text[begin : begin + 2 * _AROUND].split())
+    begin = max(0, text.lower().find(word) - _BEFORE)
+    return " ".join(text[begin : begin + _LENGTH].split())
 
 
 def is_question(message: Message) -> bool:

@@ -451,7 +451,8 @@ class ThreadWriter:
             found = [each.thread for each in threads.find(words, limit=_PANE)]
         else:
             found = list(threads.list(limit=_PANE))
-        marks = dict.fromkeys(running, "… ") | ({self._id: "● "} if self._id else {})
+        marks = dict.fromkeys(running, thread_rows.RUNNING)
+        marks |= {self._id: thread_rows.SHOWN} if self._id else {}
         ends = threads.find_ends(found)
         rows = [
             thread_rows.describe_in_pane(thread, ends.get(thread.id), marks.get(thread.id, ""))
@@ -487,7 +488,7 @@ class ThreadWriter:
         if self._id is None or self._waiting or self._threads is None:
             here = [
                 Choice(
-                    place_value(number, None), thread_rows.shorten(message.text, terms[0]), "here"
+                    place_value(number, None), "here", thread_rows.shorten(message.text, terms[0])
                 )
                 for number, message in enumerate(self.messages)
                 if all(word in message.text.lower() for word in terms)
@@ -495,7 +496,7 @@ class ThreadWriter:
             others = () if self._threads is None else self._threads.find(words, limit=_LISTED)
         else:
             here = [
-                Choice(place_value(each.number or 0, None), each.snippet, "here")
+                Choice(place_value(each.number or 0, None), "here", each.snippet)
                 for each in self._threads.find(words, limit=_LISTED, thread=self._id)
             ]
             others = self._threads.find(words, limit=2 * _LISTED)
@@ -530,11 +531,14 @@ class ThreadWriter:
         tally = UsageTally()
         if self._home is not None and self._threads is not None:
             found = self._threads.count_replies(self._home, upto=self._written)
-            if found.usage != Usage():
-                tally = tally.plus(found.usage, found.cost)
+            if found.usage != Usage() or found.at_least:
+                at_least = found.at_least and found.cost is not None
+                tally = tally.plus(found.usage, found.cost, at_least=at_least)
         for stored in (each for waiting in self._waiting for each in waiting.stored):
-            if stored.usage is not None:
-                tally = tally.plus(stored.usage, thread_rows.price_stored(stored))
+            is_cut = stored.partial and not stored.offline
+            if stored.usage is not None or is_cut:
+                cost = thread_rows.price_stored(stored)
+                tally = tally.plus(stored.usage or Usage(), cost, at_least=is_cut)
         return tally
 
     def _on_disk(self) -> Threads:

@@ -9,7 +9,8 @@ import pytest
 
 from pondero.canon import Image, Message, Origin, Text, Thinking, ToolCall, ToolResult
 from pondero.errors import StoreError
-from pondero.store import StoredMessage, Threads, salvage
+from pondero.store import Drafts, StoredMessage, Threads, salvage
+from pondero.store.threads import turn_log
 from pondero.store.threads.database import _MIGRATIONS, Database
 from pondero.store.threads.rows import encode_text
 from pondero.store.threads.search import _BATCH
@@ -431,3 +432,14 @@ def test_a_database_that_cannot_be_reached_at_all_is_an_error(tmp_path, read_onl
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError):
         Threads.open(tmp_path / "file" / "none.db")
+
+
+def test_an_error_names_the_file_of_threads_and_not_a_lock_beside_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(turn_log, "token_hex", lambda _size: "0123")
+    (tmp_path / "turn-0123.lock").mkdir()  # as if nothing could be written here
+    with (
+        Threads.open(tmp_path / "threads.db") as threads,
+        pytest.raises(StoreError, match=r"threads\.db cannot be") as raised,
+    ):
+        threads.save_drafts(None, Drafts(typed="words"))
+    assert "turn-" not in str(raised.value)

@@ -123,7 +123,7 @@ def test_a_switch_notes_it_in_the_thread_and_asks_what_is_left_behind(chat, dial
     assert asked == (
         effects.CheckKey("google:gemini-3-pro"),
         effects.NoteModel("google:gemini-3-pro", "high", ""),
-        effects.Handoff("google:gemini-3-pro", "high", last_prompt=10),
+        effects.Handoff("google:gemini-3-pro", "high", is_elsewhere=True, last_prompt=10),
     )
 
 
@@ -133,13 +133,43 @@ def test_a_switch_to_where_one_is_changes_nothing(chat, dial):
     assert asked == (effects.CheckKey(here),)
 
 
-def test_a_change_says_how_much_cache_it_throws_away(chat, dial):
+def with_a_cache(chat, dial):
     usage = Usage(input=10, cache_read=9_000, cache_write=500, output=5, thinking=4, total=9_519)
     exchange = actions.ExchangeEnded(usage, "stop", "as_planned")
-    state = do(say(chat, dial, "hello")[0], dial, ended(exchanges=(exchange,)))
+    return do(say(chat, dial, "hello")[0], dial, ended(exchanges=(exchange,)))
+
+
+@pytest.mark.parametrize("away", ["/thinking low", "/model gpt-5/low", "/model gemini-3-pro"])
+def test_a_change_that_is_taken_back_before_the_next_question_loses_no_cache(chat, dial, away):
+    state = with_a_cache(chat, dial)
+    gone, asked = say(state, dial, away)
+    assert asked[-1].is_cache_lost
+    back, asked = say(gone, dial, f"/model {state.model}/{state.level_text or state.plan.level}")
+    move = next(each for each in asked if isinstance(each, effects.Handoff))
+    assert (move.is_cache_lost, move.same) == (False, True)
+    assert back.plan.fields == state.plan.fields
+
+
+def test_another_level_of_another_model_is_compared_with_what_was_sent(chat, dial):
+    state, _ = say(with_a_cache(chat, dial), dial, "/model gpt-5/low")
+    move = say(state, dial, "/thinking high")[1][-1]
+    assert (move.is_cache_lost, move.same, move.is_elsewhere) == (True, False, False)
+
+
+@pytest.mark.parametrize("line", ["/new", "/resume"])
+def test_another_thread_has_no_cache_to_lose(chat, dial, line):
+    state = with_a_cache(chat, dial)
+    state = do(say(state, dial, "/thinking low")[0], dial, actions.HandedOff(cache="cache lost"))
+    opened = actions.ThreadOpened(model=state.model, level_text="low", past=())
+    after = say(state, dial, "/new")[0] if line == "/new" else do(state, dial, opened)
+    assert (after.cache, after.sent) == ("", None)
+
+
+def test_a_change_says_how_much_cache_it_throws_away(chat, dial):
+    state = with_a_cache(chat, dial)
     level, other = say(state, dial, "/thinking low")[1][-1], say(state, dial, "/model gpt-5")[1][-1]
-    assert (level.cached, level.same) == (9_500, True)
-    assert (other.cached, other.same) == (9_500, False)
+    assert (level.is_cache_lost, level.same, level.last_prompt) == (True, True, 9_510)
+    assert (other.is_cache_lost, other.same, other.last_prompt) == (True, False, 9_510)
 
 
 def test_another_model_throws_the_cache_away_even_where_the_same_is_sent(dial):
@@ -149,9 +179,9 @@ def test_another_model_throws_the_cache_away_even_where_the_same_is_sent(dial):
     state = do(say(begun, dial, "hello")[0], dial, ended(exchanges=(exchange,)))
     after, asked = say(state, dial, "/model claude-haiku-4-5/8000")
     assert after.plan.fields == state.plan.fields
-    assert asked[-1].cached == 9_500
+    assert asked[-1].is_cache_lost
     after, asked = say(state, dial, "/thinking 8k")
-    assert (after.level_text, asked[-1].cached) == ("8k", 0)
+    assert (after.level_text, asked[-1].is_cache_lost) == ("8k", False)
 
 
 def test_the_picker_offers_only_what_this_model_has(dial):

@@ -8,9 +8,12 @@ from tests.tui.state.steps import ANSWER, KEPT, USAGE, do, ended, had, say, told
 from pondero.canon import Message, Origin, Text, Thinking, ToolCall, ToolResult, Usage
 from pondero.errors import (
     AuthFailed,
+    BadRequest,
     MissingKey,
     PonderoError,
     RateLimited,
+    ServiceError,
+    StoreError,
     Timeout,
     Truncated,
     Unreachable,
@@ -26,6 +29,7 @@ from pondero.tui.state import (
     UserCell,
     WaitingCell,
     actions,
+    describe_trouble,
     effects,
     initial_state,
     queued_lines,
@@ -254,7 +258,7 @@ def test_esc_alone_never_leaves(chat, dial):
         (Unreachable("nobody answers there"), "--offline"),
         (Timeout("no first byte within 60 s"), "Ctrl+T"),
         (Truncated("the stream ended before its end"), "Enter"),
-        (PonderoError("odd"), "/help"),
+        (PonderoError("odd"), "press Enter to send it again"),
     ],
 )
 def test_trouble_is_a_sentence_and_a_way_on(chat, dial, error, way):
@@ -527,3 +531,30 @@ def test_beside_a_long_context_the_policy_caps_the_budget():
 
 def test_there_is_a_handler_for_every_action():
     assert set(_HANDLERS) == set(actions.Action.__subclasses__())
+
+
+def test_what_a_waiting_command_did_to_the_cache_is_said_above_the_next_question(chat, dial):
+    busy, _ = say(had(chat, dial), dial, "17 * 23?")
+    busy, _ = say(busy, dial, "/thinking low")
+    busy, _ = say(busy, dial, "and 18?")
+    after, asked = reduce(busy, ended(), dial)
+    assert any(isinstance(each, effects.Handoff) for each in asked)
+    told = do(after, dial, actions.HandedOff(("  Cache: kept",), "cache kept"))
+    *_, notice, question = told.page
+    assert notice.lines == ("  Cache: kept",)
+    assert question.text == "and 18?"
+    assert told.cache == "cache kept"
+
+
+@pytest.mark.parametrize(
+    ("error", "way"),
+    [
+        (BadRequest("canned", status=400), "/raw shows what was sent"),
+        (ServiceError("odd", status=418), "press Enter to send it again"),
+        (StoreError("/proc/x.md cannot be written"), None),
+    ],
+)
+def test_advice_names_something_that_helps_or_is_left_out(error, way):
+    lines = describe_trouble(error)
+    assert not any("shows what there is" in line for line in lines)
+    assert [way in line for line in lines[1:]] == ([True] if way else [])

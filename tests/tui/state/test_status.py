@@ -58,15 +58,17 @@ COLUMNS = 80 - 2  # the screen's, without the space at both ends
 @pytest.mark.parametrize(
     "model", ["claude-opus-4-5-20251101/medium", "gpt-5/max", f"ollama:{'long-' * 20}/128k"]
 )
-def test_cost_and_thinking_are_never_left_out_on_80_columns(dial, model, cost, unsaved):
+@pytest.mark.parametrize("at_least", [False, True])
+def test_cost_and_thinking_are_never_left_out_on_80_columns(dial, model, cost, unsaved, at_least):
     usage = Usage(input=987_654, output=1_234_567, thinking=1_234_567)
-    exchange = actions.ExchangeEnded(usage, "stop", "as_planned", cost)
+    exchange = actions.ExchangeEnded(usage, "stop", "as_planned", cost, at_least=at_least)
     begun = say(initial_state(dial, model), dial, "a")[0]
     state = do(begun, dial, ended(exchanges=(exchange,), unsaved=unsaved))
     said = line(state, COLUMNS)
     assert len(said) <= COLUMNS
     assert " · thinking 1.2M · " in said
-    assert f" · {as_cost(cost) if cost else 'cost unknown'}" in said
+    assert (as_cost(cost) if cost else "cost unknown") in said
+    assert ("at least $" in said or "≥ $" in said) == bool(at_least and cost)
     assert said.startswith(state.name[:15])
     assert ("unsaved" in said) == bool(unsaved)
 

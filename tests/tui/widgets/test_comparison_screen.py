@@ -232,3 +232,33 @@ async def test_copies_that_were_not_used_since_stand_below_their_original(thread
     threads.add(used.id, stored)
     rows = [row.value for row in ThreadWriter(threads).list("sought")]
     assert rows == [used.id, first.id, left.id, other.id]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 20)])
+async def test_three_columns_have_their_cost_and_time(size):
+    async with stage("claude-opus-5/off", size=size) as chat:
+        await chat.say(f"/compare low high max {QUESTION}")
+        assert chat.text.count("offline · 0 s") >= (3 if size[0] == 80 else 1)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 12)])
+async def test_the_keys_of_a_comparison_say_what_they_do_now(size):
+    async with stage("claude-opus-5/off", size=size) as chat:
+        chat.gate.hold_at = 6
+        await chat.paste(f"/compare low high {QUESTION}")
+        await chat.press_without_waiting("enter")
+        async with asyncio.timeout(20):
+            while not chat.gate.held.is_set() or "Esc stops them" not in chat.text:
+                await chat.pilot.pause(0.01)
+        assert "Enter keeps it" not in chat.text
+        await chat.type("xyz")
+        await chat.press_without_waiting("enter")
+        assert "xyz · answering: Esc stops" in chat.text
+        await chat.press_without_waiting("enter")
+        assert "xyz · answering: Esc stops" in chat.text
+        chat.app.prompt.put("")
+        await chat.press("escape")
+        await chat.drawn()
+        assert "Enter keeps it · " in chat.text
+        assert "Esc closes" in chat.text
+        assert "stopping" not in chat.text

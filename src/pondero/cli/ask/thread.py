@@ -325,7 +325,7 @@ def save_turn(
         finally:
             place.journal.close()
             added = chat.messages[len(start.messages) :]
-            kept = recorder.stored_messages(added, stream.replies)
+            kept = recorder.stored_messages(added, stream.replies, stream.used_so_far)
             turn = replace(turn, messages=kept or turn.messages, refusals=chat.refusals)
             if kept or interrupted:
                 _save(turn if kept else mark_partial(turn), place)

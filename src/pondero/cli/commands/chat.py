@@ -213,7 +213,10 @@ def _open_writer(*, save: bool) -> "tuple[ThreadWriter, tuple[Action, ...]]":
         return writer, (said,)
     notice = (_report(f"⚠ {threads.notice}", warning=True),) if threads.notice else ()
     writer = ThreadWriter(threads)
-    recovered = [_describe_left(thread) for thread in writer.recover()[:_OFFERED]]
+    left = writer.recover()
+    recovered = [_describe_left(thread) for thread in left[:_OFFERED]]
+    if more := left[_OFFERED:]:
+        recovered.append(_describe_more_left(more))
     return writer, (*notice, *recovered)
 
 
@@ -226,6 +229,13 @@ def _describe_left(thread: "LeftThread") -> "Action":
         said = f"⚠ Words that you typed were not sent in: {title}"
         then = f"  → /resume {thread.id} continues it, with these words"
     return _report(said, then, warning=True)
+
+
+def _describe_more_left(more: "tuple[LeftThread, ...]") -> "Action":
+    several = "threads have" if len(more) > 1 else "thread has"
+    said = f"⚠ {len(more)} more {several} a cut-off answer, or words that were not sent:"
+    rows = (f"  → /resume {each.id} continues: {each.title or '(untitled)'}" for each in more)
+    return _report(said, *rows, warning=True)
 
 
 def _resume_actions(writer: "ThreadWriter", id: str, model: str | None) -> "tuple[Action, ...]":

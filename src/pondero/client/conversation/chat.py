@@ -433,6 +433,7 @@ class Chat(_Chat[Client]):
                 stream = self._client.stream(models, turn.messages, thinking, **asked)
                 stream._agent, stream._shows = agent, turn.shows  # noqa: SLF001 - of this very turn
                 turn.current = partial(getattr, stream, "message")
+                turn.count_used = stream._count_so_far  # noqa: SLF001 - as above
                 with stream:
                     if turn.shows:
                         yield from stream
@@ -531,6 +532,7 @@ class AsyncChat(_Chat[AsyncClient]):
                 stream = self._client.stream(models, turn.messages, thinking, **asked)
                 stream._agent, stream._shows = agent, turn.shows  # noqa: SLF001 - of this very turn
                 turn.current = partial(getattr, stream, "message")
+                turn.count_used = stream._count_so_far  # noqa: SLF001 - as above
                 async with stream:
                     if turn.shows:
                         async for event in stream:

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from ...canon import Event, Finished, Message, Reply, TextDelta, ThinkingDelta, ToolDelta
 from ...store import StoredMessage
+from ..usage_so_far import UsageSoFar
 
 
 class ExchangeTiming(Struct, frozen=True):
@@ -64,25 +65,42 @@ class TurnRecorder:
         return ExchangeTiming(self._first, self._clock() - self._began)
 
     def stored_messages(
-        self, messages: Iterable[Message], replies: Sequence[Reply]
+        self,
+        messages: Iterable[Message],
+        replies: Sequence[Reply],
+        used: UsageSoFar | None = None,
     ) -> tuple[StoredMessage, ...]:
-        """Return the messages of the turn to store; an answer without a reply is partial."""
+        """Return the messages of the turn to store; an answer without a reply is partial.
+
+        ``used``: what that answer has used at least.
+        """
         laps = zip(replies, self.laps, strict=False)  # the last exchange may lack one of the two
         known = {id(reply.message): (reply, lap) for reply, lap in laps}
         return tuple(
-            self._stored_message(message, *known.get(id(message), (None, None)))
+            self._stored_message(message, used, *known.get(id(message), (None, None)))
             for message in messages
         )
 
     def _stored_message(
-        self, message: Message, reply: Reply | None, lap: ExchangeTiming | None
+        self,
+        message: Message,
+        used: UsageSoFar | None,
+        reply: Reply | None,
+        lap: ExchangeTiming | None,
     ) -> StoredMessage:
         if message.role != "assistant":
             return StoredMessage(message)
         if reply is None or lap is None:
             lap, offline = self.now(), not self._paid
+            cost = None if used is None else used.cost
             return StoredMessage(
-                message, seconds=lap.seconds, first=lap.first, partial=True, offline=offline
+                message,
+                usage=None if used is None else used.usage,
+                seconds=lap.seconds,
+                first=lap.first,
+                cost=None if cost is None else str(cost),
+                partial=True,
+                offline=offline,
             )
         return stored_reply(reply, seconds=lap.seconds, first=lap.first, paid=self._paid)
 

@@ -30,6 +30,7 @@ from ...thinking import Adjustment
 from ..prompts.output import add_spent
 from ..thinking_text import TextReaders
 from ..tools.tools import Tools
+from ..usage_so_far import UsageSoFar
 
 _CALLING = ("tool_calls", "stop", "length", "other")
 
@@ -42,8 +43,8 @@ class _Turn(Generic[E, V]):
 
     ``max_steps`` limits how often it asks the model; the last time it offers no tools.
     ``is_over``: nothing more is asked. ``ended``: the chat's history has it. ``current`` returns
-    the message that is arriving. ``shows``: what the caller shows of it as it arrives; an answer
-    that breaks off before is asked for again.
+    the message that is arriving, ``count_used`` what it has used. ``shows``: what the caller shows
+    of it as it arrives; an answer that breaks off before is asked for again.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class _Turn(Generic[E, V]):
         self.shows: Shows = True
         self.ended = False
         self.current: Callable[[], Message] | None = None
+        self.count_used: Callable[[], UsageSoFar | None] | None = None
         self._history = tuple(history)
         self._prompt = len(prompt)
         self._tools = tools
@@ -80,6 +82,13 @@ class _Turn(Generic[E, V]):
         if not self.ended:
             raise UsageError("the turn has not ended; read its events to the end first")
         return reduce(lambda earlier, reply: add_spent(reply, earlier), self._replies)
+
+    @property
+    def used_so_far(self) -> UsageSoFar | None:
+        """Return what the exchange under way, or cut off, has used at least; None if unknown."""
+        if self.current is None or self.count_used is None:
+            return None
+        return self.count_used()
 
     @property
     def partial(self) -> Json:

@@ -69,7 +69,7 @@ def reply_caption(kept: StoredMessage) -> str:
     if kept.seconds is not None:
         said.append(f"{kept.seconds:,.1f} s")
     if kept.cost is not None:
-        said.append(format_dollars(kept.cost))
+        said.append(f"{'at least ' if kept.partial else ''}{format_dollars(kept.cost)}")
     if kept.offline:
         said.append("offline")
     if kept.partial:

@@ -315,18 +315,21 @@ class Database:
 
 
 @contextmanager
-def hold_lock(path: Path, busy: str, *, patience: float = _LOOK) -> Iterator[None]:
+def hold_lock(
+    path: Path, busy: str, *, patience: float = _LOOK, named: Path | None = None
+) -> Iterator[None]:
     """Hold a lock next to a file; raises UsageError(busy) if another process has it.
 
     It is a lock of SQLite, which the system releases if the process is killed. It waits for
-    ``is_locked`` of another process, which takes a moment.
+    ``is_locked`` of another process, which takes a moment. ``named``: the file that an error is
+    about, if the user does not know the one of the lock.
     """
-    with _translate_errors(path):
+    with _translate_errors(named or path):
         # A turn's own thread may take it, and another one gives it back.
         name = path.with_suffix(".lock")
         lock = sqlite3.connect(name, timeout=patience, check_same_thread=False)
     try:
-        with _translate_errors(name):
+        with _translate_errors(named or name):
             lock.execute("BEGIN EXCLUSIVE")
     except StoreError as error:
         lock.close()
@@ -452,7 +455,7 @@ def _describe_error(error: BaseException, path: Path) -> str:
         return f"{path} is damaged; 'pondero doctor' says more"
     if _is_unwritable(error):
         return (
-            f"{path} cannot be written; make its folder yours, or name another with "
+            f"{path} cannot be written; make its folder writable, or name another with "
             "PONDERO_DATA_DIR"
         )
     return f"{path} cannot be read or written"

@@ -12,8 +12,8 @@ class StoredMessage(Struct, frozen=True, omit_defaults=True):
     """One message of a thread. All other fields are for replies only.
 
     ``plan``: JSON. ``seconds``: the reply's duration; ``first``: the time to its first delta.
-    ``cost``: dollars as a decimal number. ``partial``: it was cut off. ``offline``: the emulator
-    or a cassette answered.
+    ``cost``: dollars as a decimal number. ``partial``: it was cut off, and has used ``usage`` and
+    ``cost`` or more. ``offline``: the emulator or a cassette answered.
     """
 
     message: Message
@@ -53,10 +53,14 @@ class Thread(Struct, frozen=True):
 
 
 class ThreadUsage(Struct, frozen=True):
-    """The usage of the replies in a thread; ``cost`` is None if that of one is unknown."""
+    """The usage of the replies in a thread; ``cost`` is None if that of one is unknown.
+
+    ``at_least``: a reply was cut off, and counts only as far as the service had reported it.
+    """
 
     usage: Usage = Usage()
     cost: Decimal | None = Decimal(0)
+    at_least: bool = False
 
 
 class ThreadEnd(Struct, frozen=True):

@@ -254,10 +254,12 @@ def _sum(before: Usage, usages: Sequence[Usage], name: str) -> int | None:
     return figure(sum(known)) if known else None
 
 
+# The cost of a reply that was cut off is a part of its price; its body ends with that mark.
 _SUMS = """
 SELECT model, level, count(DISTINCT thread || ' ' || turn), count(*), sum(input), sum(cached),
-       sum(thought), sum(output), total_cost(cost), count(cost), sum(seconds), count(seconds),
-       offline
+       sum(thought), sum(output), total_cost(cost),
+       count(CASE WHEN substr(body, -16) <> ',"partial":true}' THEN cost END),
+       sum(seconds), count(seconds), offline
 FROM kept
 WHERE role = 'assistant' AND model IS NOT NULL AND NOT copied AND at >= ?
 GROUP BY model, level, offline
@@ -270,7 +272,8 @@ SELECT body FROM kept WHERE thread = ? AND number < ? AND role = 'assistant' ORD
 """
 # The question and the level of the last turn; a turn with more messages than _LONG has no label.
 _END = """
-SELECT role, words, level FROM kept WHERE thread = ? AND turn = ? AND number >= ? ORDER BY number
+SELECT role, words, level, CASE WHEN role = 'user' THEN body END FROM kept
+WHERE thread = ? AND turn = ? AND number >= ? ORDER BY number
 """
 _LONG = 40
 _QUESTION = 60
@@ -281,26 +284,42 @@ class _CountedReply(Struct):
 
     usage: Usage | None = None
     cost: str | None = None
+    partial: bool = False
     offline: bool = False
 
 
 def count_replies(database: Database, thread: str, upto: int) -> ThreadUsage:
     """Sum up the replies among the first messages of a thread, those of a fork's source too."""
     rows = database.rows(_COUNTED, (thread, upto))
-    replies = [each for each in (load_json(body, _CountedReply) for (body,) in rows) if each.usage]
+    found = [load_json(body, _CountedReply) for (body,) in rows]
+    replies = [each for each in found if each.usage]
     usages = [each.usage for each in replies if each.usage is not None]
     counts: dict[str, Any] = {name: _sum(Usage(), usages, name) for name in COUNTS}
     costs = [Decimal(0) if each.offline else as_number(each.cost) for each in replies]
     known = [cost for cost in costs if cost is not None]
-    return ThreadUsage(Usage(**counts), sum(known, Decimal(0)) if known == costs else None)
+    unknown = [each for each, cost in zip(replies, costs, strict=True) if cost is None]
+    return ThreadUsage(
+        Usage(**counts),
+        sum(known, Decimal(0)) if all(each.partial for each in unknown) else None,
+        at_least=any(each.partial and not each.offline for each in found),
+    )
 
 
 def find_thread_end(database: Database, thread: Thread) -> ThreadEnd:
     """Return the last question of a thread, shortened, and the level of the answer to it."""
     rows = database.rows(_END, (thread.id, thread.turns - 1, thread.messages - _LONG))
-    question = next((words for role, words, _ in rows if role == "user"), "")
-    level = next((level for role, _, level in reversed(rows) if role == "assistant"), None)
-    return ThreadEnd(_shorten(question), level)
+    asked = next(((words, body) for role, words, _, body in rows if role == "user"), ("", None))
+    level = next((level for role, _, level, _ in reversed(rows) if role == "assistant"), None)
+    return ThreadEnd(_shorten(_find_typed(*asked)), level)
+
+
+def _find_typed(words: str, body: str | None) -> str:
+    """Return the typed words of a question, without its files; all, if it is not readable."""
+    with suppress(StoreError):
+        texts = [] if body is None else decode_row(body).message.parts
+        typed = [each.text for each in texts if isinstance(each, Text) and each.text.strip()]
+        return typed[-1] if typed else words
+    return words
 
 
 class _Total:

@@ -15,7 +15,7 @@ from .records import SearchHit
 from .rows import THREAD, decode_row, decode_thread, searchable_words
 
 _LEAST = 3  # letters: the index is of trigrams
-_AROUND = 40
+_BEFORE, _AFTER = 18, 62  # letters of a snippet around the word: a narrow list shows its beginning
 
 _MAKE = (
     "CREATE VIRTUAL TABLE IF NOT EXISTS search USING fts5"
@@ -142,6 +142,6 @@ def _make_hit(row: tuple[Any, ...], sought: list[str]) -> SearchHit:
 
 def _snippet(text: str, word: str) -> str:
     at = max(0, text.lower().find(word.lower()))
-    begin, end = max(0, at - _AROUND), at + len(word) + _AROUND
+    begin, end = max(0, at - _BEFORE), at + len(word) + _AFTER
     inside = " ".join(text[begin:end].split())
     return f"{'…' if begin else ''}{inside}{'…' if end < len(text) else ''}"

@@ -216,7 +216,8 @@ class TurnLog:
             self.close()  # its folder was deleted: for others, this process would have ended
         if self._owner is None:
             owner = token_hex(8)
-            self._lock.enter_context(hold_lock(self._lock_path(owner), "another program has it"))
+            path, known = self._lock_path(owner), self._database.path
+            self._lock.enter_context(hold_lock(path, "another program has it", named=known))
             self._owner = owner
         return self._owner
 

@@ -312,7 +312,13 @@ class ChatApp(App[None]):
         """Scroll the transcript to a message."""
         self.page.visit(number)
 
-    def restore_input(self, words: str, *, selected: bool) -> bool:
+    def restore_input(
+        self,
+        words: str,
+        *,
+        selected: bool,
+        is_taken_back: bool = False,  # noqa: ARG002 - the page shows that
+    ) -> bool:
         """Put words into the input line; False if it has others, and only ↑ recalls them."""
         return self._drafts.restore_input(words, selected=selected)
 
@@ -397,6 +403,7 @@ class ChatApp(App[None]):
         if self.prompt.text and not self.state.busy:
             self._drafts.set_aside_line()
             self.prompt.put("")
+            self.dispatch(actions.KeyTyped())  # an earlier Ctrl+C was about other words
         self.dispatch(actions.TurnInterrupted(hard=True))
 
     def _complete_line(self, text: str) -> tuple[str, ...]:

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from ...canon import Message, Text
 from ...store import Drafts
 from ..session import Candidate, Session
-from ..state import ChatState, DraftQuestion, Word, actions, read_question, write_question
+from ..state import ChatState, Choice, DraftQuestion, Word, actions, read_question, write_question
+from ..thread_rows import describe_tab, has_words
 from ..thread_writer import SavedTurn
 
 _KEYS_PER_TAB = 1_000_000_000
@@ -26,11 +27,15 @@ class Running(Protocol):
 
 
 class ConversationTab:
-    """A state and its session; ``turn`` runs while an answer arrives."""
+    """A state and its session; ``turn`` runs while an answer arrives.
 
-    def __init__(self, state: ChatState, session: Session) -> None:
+    ``place`` names it in lists as long as it has no thread; no id of a thread is like it.
+    """
+
+    def __init__(self, state: ChatState, session: Session, number: int = 1) -> None:
         self.state = state
         self.session = session
+        self.place: str = f"#{number}"
         self.events: list[actions.Arrival] = []
         self.turn: Running | None = None
         self.editing: Running | None = None
@@ -43,6 +48,11 @@ class ConversationTab:
     def thread(self) -> str | None:
         """Return the id of its thread; None before its first turn was written."""
         return self.state.thread.id if self.state.thread else None
+
+    @property
+    def is_unlisted(self) -> bool:
+        """Return whether it has words to show, but no thread that the lists have."""
+        return self.thread is None and bool(self.state.count or self.state.occupied)
 
     @property
     def running(self) -> tuple[Running, ...]:
@@ -115,6 +125,7 @@ class Tabs:
         self.active: ConversationTab = first
         self._open = [first]
         self._count = 1
+        self._closed: dict[str, str] = {}  # the threads of tabs that are closed, by their place
 
     def __iter__(self) -> Iterator[ConversationTab]:
         return iter(self._open)
@@ -133,7 +144,7 @@ class Tabs:
             comparing=None,
             next_key=self._count * _KEYS_PER_TAB,  # no cell has a key of another tab
         )
-        return ConversationTab(state, tab.session.sibling())
+        return ConversationTab(state, tab.session.sibling(), self._count)
 
     def activate(self, tab: ConversationTab) -> None:
         """Make a tab the active one; the pane of threads stays open."""
@@ -148,6 +159,28 @@ class Tabs:
     def find(self, thread: str) -> ConversationTab | None:
         """Return the tab of a thread, if it is open."""
         return next((tab for tab in self._open if tab.thread == thread), None)
+
+    def find_unlisted(self, place: str) -> ConversationTab | None:
+        """Return the tab at this place, if it has no thread yet."""
+        found = (tab for tab in self._open if tab.place == place and tab.thread is None)
+        return next(found, None)
+
+    def find_id(self, place: str) -> str:
+        """Return the thread of a tab that had none when it was listed; any other id as it is."""
+        known = {tab.place: tab.thread for tab in self._open if tab.thread} | self._closed
+        return known.get(place, place)
+
+    def list_unlisted(self, words: str = "", *, active: bool) -> tuple[Choice, ...]:
+        """Return the tabs without a thread that have these words, the latest first.
+
+        Their first answer still arrives, or could not be saved. ``active``: also the one shown.
+        """
+        found = (tab for tab in reversed(self._open) if active or tab is not self.active)
+        return tuple(
+            describe_tab(tab.place, tab.state, is_shown=tab is self.active)
+            for tab in found
+            if tab.is_unlisted and has_words(tab.state, words)
+        )
 
     def find_empty(self) -> ConversationTab | None:
         """Return a hidden tab without a thread: only what waits there keeps it open."""
@@ -164,6 +197,8 @@ class Tabs:
         done = not waits and (tab.is_written or not tab.state.count)
         if tab is not self.active and done:
             self._open.remove(tab)
+            if tab.thread is not None:
+                self._closed[tab.place] = tab.thread
 
 
 def _describe_parked(state: ChatState) -> str:

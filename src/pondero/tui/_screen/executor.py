@@ -20,7 +20,6 @@ from ..reports import describe_error, export_thread, redact_ended, run_doctor, t
 from ..state import (
     PAGE,
     Action,
-    Choice,
     DraftQuestion,
     Effect,
     Proposal,
@@ -30,6 +29,7 @@ from ..state import (
 )
 from .conversation import ConversationTab, Running, Tabs
 from .editor import edit_text, find_editor
+from .thread_lists import ThreadLists
 
 _PATIENCE = 5.0
 """Seconds for the answers that are stopped when the chat is left."""
@@ -66,7 +66,7 @@ class Host(Protocol):
     def scroll_to(self, number: int) -> None:
         """Scroll the transcript to a message."""
 
-    def restore_input(self, words: str, *, selected: bool) -> bool:
+    def restore_input(self, words: str, *, selected: bool, is_taken_back: bool = False) -> bool:
         """Put words into the input line; False if it has others, and only ↑ recalls them."""
 
     def set_aside(self, words: tuple[str, ...]) -> None:
@@ -97,6 +97,7 @@ class Executor:
         self._host = host
         self._dispatch = host.dispatch
         self._tabs = tabs
+        self._lists = ThreadLists(tabs)
         self._tap = tap
         self._clock = clock
         self._calls = 0
@@ -210,6 +211,7 @@ class Executor:
     def _ask(self, effect: effects.AskModel, tab: ConversationTab) -> None:
         tab.session.propose = partial(self._request_approval, tab)
         tab.turn = self._host.run_worker(self._run_turn(effect, tab), exit_on_error=True)
+        self.refresh_pane()  # a first question is in no thread, but in the list
 
     async def _run_turn(self, effect: effects.AskModel, tab: ConversationTab) -> None:
         ended = await tab.session.turn(effect, tab.feed)
@@ -276,13 +278,17 @@ class Executor:
         try:
             self._show_thread(effect.id, tab)
         except UnknownThread:
-            choices = tab.session.writer.list(effect.id) if effect.or_find else ()
+            choices = self._lists.find(effect.id, tab) if effect.or_find else ()
             if not choices:
                 raise
             self._dispatch(actions.ThreadsOffered(choices), tab)
 
     def _show_thread(self, id: str, tab: ConversationTab) -> ConversationTab:
-        exact = tab.session.writer.exact(id)
+        if (unlisted := self._tabs.find_unlisted(id)) is not None:
+            if unlisted is not tab:
+                self._host.show_tab(unlisted)
+            return unlisted
+        exact = tab.session.writer.exact(self._tabs.find_id(id))
         if (shown := self._tabs.find(exact)) is not None and shown is not tab:
             self._host.show_tab(shown)
             return shown
@@ -351,28 +357,22 @@ class Executor:
         self._dispatch(actions.LinesReported((said,), "good"), tab)
 
     def _list(self, effect: effects.ListThreads, tab: ConversationTab) -> None:
-        self._dispatch(actions.ThreadsOffered(tab.session.writer.list(effect.words)), tab)
+        self._dispatch(actions.ThreadsOffered(self._lists.find(effect.words, tab)), tab)
 
     def _fetch(self, effect: effects.Fetch, tab: ConversationTab) -> None:
         past = tab.session.writer.page(effect.first, effect.last)
         self._dispatch(actions.PageLoaded(past, effect.first), tab)
 
     def _search(self, effect: effects.Search, tab: ConversationTab) -> None:
-        choices = tab.session.writer.find(effect.words)
+        choices = self._lists.search(effect.words, tab)
         self._dispatch(actions.SearchFinished(effect.words, choices), tab)
 
     def _list_for_pane(self, effect: effects.ListForPane, tab: ConversationTab) -> None:
-        busy = self._tabs.busy_threads()
-        work = self._list_pane_threads(effect.words, busy, tab)
+        work = self._list_pane_threads(effect.words, tab)
         self._host.run_worker(work, group="look", exclusive=True, exit_on_error=False)
 
-    async def _list_pane_threads(
-        self, words: str, busy: tuple[str, ...], tab: ConversationTab
-    ) -> None:
-        try:
-            choices = await asyncio.to_thread(tab.session.writer.pane, words, busy)
-        except PonderoError as error:
-            choices = (Choice("", f"({error})"),)
+    async def _list_pane_threads(self, words: str, tab: ConversationTab) -> None:
+        choices = await self._lists.list_for_pane(words, tab)
         self._dispatch(actions.ThreadsListed(words, choices), tab)
 
     def refresh_pane(self) -> None:
@@ -497,7 +497,9 @@ class Executor:
     def _restore(self, effect: effects.RestoreInput, tab: ConversationTab) -> None:
         if tab is not self._tabs.active:
             self._dispatch(actions.WordsReturned(effect.words), tab)
-        elif not self._host.restore_input(effect.words, selected=effect.selected):
+        elif not self._host.restore_input(
+            effect.words, selected=effect.selected, is_taken_back=effect.is_taken_back
+        ):
             said = "↑ recalls your words: the input line has others"
             self._dispatch(actions.LinesReported((said,)), tab)
 

@@ -25,7 +25,6 @@ from ..state import (
     ChatState,
     Choice,
     DialView,
-    DraftQuestion,
     ModelCell,
     NoticeCell,
     ThinkingCell,
@@ -42,7 +41,7 @@ from .conversation import ConversationTab, Tabs
 from .ending import EndingSignals
 from .executor import Executor
 from .line_reader import LineReader
-from .typed_lines import CutLine, TypedLines
+from .typed_lines import CutLine, LateLine, TypedLines
 
 _FRAME = 0.1
 """Seconds between two looks at what has arrived."""
@@ -106,7 +105,7 @@ class PlainChat:
         self._lines = TypedLines()
         self._unsent: dict[ConversationTab, str] = {}  # words that the drawn chat would show
         self._set_aside: tuple[str, ...] = ()
-        self._stopped: tuple[int, DraftQuestion] | None = None  # after so many lines had come
+        self._has_stopped = False
         self._leaving = asyncio.Event()
         self._free = asyncio.Event()
         self._code: asyncio.Future[int] = asyncio.get_running_loop().create_future()
@@ -137,6 +136,7 @@ class PlainChat:
             await self._free.wait()
             if self._leaving.is_set():
                 return
+            self._say_waiting()
             if not self._is_asking:
                 self._lines.release()
             self._prompt()
@@ -148,10 +148,21 @@ class PlainChat:
             self.restore_input(str(line), selected=False)
             self._say(_CUT)
         elif not self._is_asking:
-            self.dispatch(actions.Submitted(line, self._clock()))
+            if not line.strip():
+                self._lines.resume()
+            elif isinstance(line, LateLine):
+                self._say(line)
+            self.dispatch(actions.Submitted(str(line), self._clock()))
         elif not self._answer(line.strip()):  # typed before the question came
             self._say(f"no answer to this; it is sent afterwards: {line}")
             self._lines.hold(line)
+
+    def _say_waiting(self) -> None:
+        if count := self._has_stopped and self._lines.count_waiting():
+            does = "lines wait: Enter on an empty line sends them"
+            one = "line waits: Enter on an empty line sends it"
+            self._say(f"{count} {does if count > 1 else one}")
+        self._has_stopped = False
 
     async def _keep_typed(self) -> None:
         while True:
@@ -222,13 +233,20 @@ class PlainChat:
             if cell.number == number:
                 self._say("".join(_texts(cell)))
 
-    def restore_input(self, words: str, *, selected: bool) -> bool:  # noqa: ARG002 - no line here
-        """Say which words were not sent; they stay on disk for the next chat."""
+    def restore_input(
+        self,
+        words: str,
+        *,
+        selected: bool,  # noqa: ARG002 - no line here
+        is_taken_back: bool = False,
+    ) -> bool:
+        """Say which words were not sent, or taken back; they stay on disk for the next chat."""
         tab = self._tabs.active
         if (before := self._unsent.get(tab, words)) != words:
             self.set_aside((before,))
         self._unsent[tab] = words
-        self._say(f"not sent: {words}")
+        said = "your question, to be typed again" if is_taken_back else "not sent"
+        self._say(f"{said}: {words}")
         return True
 
     def set_aside(self, words: tuple[str, ...]) -> None:
@@ -279,20 +297,13 @@ class PlainChat:
             self._prompt()
         elif self._state.comparing is not None:
             self.dispatch(actions.ComparisonClosing(keep=False))
-        elif self._is_stopped_again():
-            self.leave()
         else:
+            if self._state.busy:  # a line typed ahead was not meant for what follows a stop
+                self._has_stopped = True
+                self._lines.let_wait()
             self.dispatch(actions.TurnInterrupted(hard=True))
             if self._state.hint and not self._leaving.is_set():
                 self._say(self._state.hint)
-
-    def _is_stopped_again(self) -> bool:
-        """Return whether the answer before was stopped too, and nothing was typed since."""
-        before, turn = self._stopped, self._state.turn
-        if turn is None:
-            return False
-        self._stopped = (self._lines.count, turn.asked)
-        return before is not None and before[0] == self._lines.count and before[1] is not turn.asked
 
     # -- questions to the user --------------------------------------------------------------------
 

@@ -23,6 +23,7 @@ class TypedAhead:
         self._list_screens = list_screens
         self._window: Screen[Any] | None = None  # that was typed into
         self._is_typing = False
+        self._more = ""  # what the window says besides the words
 
     def take(self, event: Key | Paste) -> bool:
         """Return whether the prompt gets this; other keys are the window's.
@@ -35,13 +36,14 @@ class TypedAhead:
             self._window, self._is_typing = None, False
             return False
         if self._is_for_prompt(event, screen):
-            self._window, self._is_typing = screen, True
+            self._window, self._is_typing, self._more = screen, True, ""
             if isinstance(screen, ApprovalScreen):
                 screen.choose_refusal()
             self._prompt._forward_event(event)  # noqa: SLF001 - as Textual does with the focus
             return True
         was_typing, self._is_typing = self._is_typing, False
         if was_typing and _is_enter(event) and not isinstance(screen, ApprovalScreen):
+            self._more = _AGAIN
             screen.show_typed(self._prompt.text, _AGAIN)
             return True
         return False
@@ -62,7 +64,7 @@ class TypedAhead:
         if screen is self._window and isinstance(
             screen, ApprovalScreen | ComparisonScreen | Picker
         ):
-            screen.show_typed(self._prompt.text)
+            screen.show_typed(self._prompt.text, self._more)
 
 
 def _is_enter(event: Key | Paste) -> bool:

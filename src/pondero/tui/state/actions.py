@@ -129,13 +129,17 @@ class EventsArrived(Action, frozen=True):
 
 
 class ExchangeEnded(Struct, frozen=True):
-    """One exchange of a turn is over. ``notes`` are the repairs made while it was sent."""
+    """One exchange of a turn is over. ``notes`` are the repairs made while it was sent.
+
+    ``at_least``: it was cut off, and has used what was reported or more.
+    """
 
     usage: Usage
     finish: str
     verdict: str
     cost: Decimal | None = None
     notes: tuple[str, ...] = ()
+    at_least: bool = False
 
 
 class TurnEnded(Action, frozen=True, kw_only=True):

@@ -111,7 +111,11 @@ def _cost(state: ChatState, _argument: str, _dial: DialView) -> Transition:
     lines += [f"{name:<10}{_figure(one):>12}{_figure(all_):>12}" for name, one, all_ in rows]
     if not tally.cost and not state.paid:
         return state.tell(*lines, state.unpriced), ()
-    lines.append(f"{'cost':<10}{as_cost(tally.last_cost):>12}{as_cost(tally.cost):>12}")
+    known = None if tally.at_least and not tally.cost else tally.cost
+    label = "at least" if tally.at_least and known else "cost"
+    lines.append(f"{label:<10}{as_cost(tally.last_cost):>12}{as_cost(known):>12}")
+    if tally.at_least:
+        lines.append("a cut-off answer counts as far as the service had reported it")
     if tally.cost is None:
         lines.append(f"a price is not known{': ' if state.unpriced else ''}{state.unpriced}")
     return state.tell(*lines), ()
@@ -208,13 +212,15 @@ _KEYS = (
 _STATUS = (
     "the last line of the screen, as much of it as fits:",
     "  the model",
-    "  the level; with an arrow: what you requested, and what the model gets",
+    "  the level; with an arrow: what you requested, and what the model gets;",
+    "    unset: nothing about thinking is sent",
     "  cache kept or lost: what a change of the level did to the prompt cache",
     "  unsaved: something is not in your threads yet; it is tried again",
     "  context: how much of the model's window the conversation fills",
     "  in, thinking, answer: tokens of this thread; if a provider counts thinking",
     "    and answer together, all of it is answer",
-    "  the cost of this thread; offline if the emulator answers",
+    "  the cost of this thread; at least, or ≥: an answer was cut off;",
+    "    offline: the emulator answers",
     "  as planned, or how the last answer thought otherwise",
 )
 

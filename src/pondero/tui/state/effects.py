@@ -52,16 +52,18 @@ class Stop(Effect, frozen=True):
 
 
 class Handoff(Effect, frozen=True):
-    """Work out what a move to this model or level loses; ``same``: the model stays.
+    """Work out what a move to this model or level loses.
 
-    ``last_prompt``: the tokens of the last prompt, as the service counted them; ``cached``: those
-    of them that its cache loses if nothing is set inside the conversation.
+    ``same``: the last answer is by this model; ``is_elsewhere``: another model was chosen before.
+    ``last_prompt``: the tokens of the last prompt, as the service counted them; ``is_cache_lost``:
+    some of them were cached, and are lost if nothing is set inside the conversation.
     """
 
     model: str
     level_text: str | None
-    cached: int = 0
+    is_cache_lost: bool = False
     same: bool = False
+    is_elsewhere: bool = False
     last_prompt: int | None = None
 
 
@@ -208,10 +210,14 @@ class RunDoctor(Effect, frozen=True):
 
 
 class RestoreInput(Effect, frozen=True):
-    """Put words back into the input line; if ``selected``, what is typed next replaces them."""
+    """Put words back into the input line; if ``selected``, what is typed next replaces them.
+
+    ``is_taken_back``: they were answered before.
+    """
 
     words: str
     selected: bool = True
+    is_taken_back: bool = False
 
 
 class SetAside(Effect, frozen=True):

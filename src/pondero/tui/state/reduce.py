@@ -204,7 +204,7 @@ def _on_picker_opened(
 ) -> Transition:
     if state.busy or state.comparing:
         return state.but(hint=WAIT), ()
-    return offer(state, dial), ()
+    return offer(state.but(hint="", leaving=False), dial), ()
 
 
 def _on_picked(state: ChatState, action: actions.ItemPicked, dial: DialView) -> Transition:
@@ -336,8 +336,14 @@ def _on_background_ended(
 
 
 def _on_handed_off(state: ChatState, action: actions.HandedOff, _dial: DialView) -> Transition:
-    said = state.tell(*action.lines) if action.lines else state
-    return said.but(cache=action.cache), ()
+    if not action.lines:
+        return state.but(cache=action.cache), ()
+    # A command that waited is followed by a prompt, whose cells are on the page already.
+    asked = len(state.page)
+    while state.turn and asked and state.page[asked - 1].number == state.turn.number:
+        asked -= 1
+    said = state.but(page=state.page[:asked]).tell(*action.lines)
+    return said.but(page=(*said.page, *state.page[asked:]), cache=action.cache), ()
 
 
 def _on_threads_offered(

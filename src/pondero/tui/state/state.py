@@ -13,7 +13,10 @@ from .cells import Cell, ModelCell, NoticeCell, Tone
 
 
 class UsageTally(Struct, frozen=True):
-    """Sums over a thread; ``cost`` is None as soon as the price of one exchange is unknown."""
+    """Sums over a thread; ``cost`` is None as soon as the price of one exchange is unknown.
+
+    ``at_least``: an answer was cut off, and counts only as far as the service had reported it.
+    """
 
     input: int | None = None
     cached: int | None = None
@@ -23,6 +26,7 @@ class UsageTally(Struct, frozen=True):
     cost: Decimal | None = Decimal(0)
     last: Usage = Usage()
     last_cost: Decimal | None = None
+    at_least: bool = False
 
     @property
     def context(self) -> int | None:
@@ -39,17 +43,21 @@ class UsageTally(Struct, frozen=True):
         """Return all input tokens, cached or not."""
         return _sum(self.input, self.cached)
 
-    def plus(self, usage: Usage, cost: Decimal | None) -> "UsageTally":
-        """Return the tally with one more exchange in it."""
+    def plus(self, usage: Usage, cost: Decimal | None, *, at_least: bool = False) -> "UsageTally":
+        """Return the tally with one more exchange in it; ``at_least``: it was cut off."""
+        if at_least and not usage.known_total:  # nothing was reported, but something was used
+            return msgspec.structs.replace(self, used=True, at_least=True)
+        added = Decimal(0) if cost is None and at_least else cost
         return UsageTally(
             input=_sum(self.input, usage.input, usage.cache_write),
             cached=_sum(self.cached, usage.cache_read),
             thinking=_sum(self.thinking, usage.thinking),
             output=_sum(self.output, usage.output),
             used=True,
-            cost=None if cost is None or self.cost is None else self.cost + cost,
+            cost=None if added is None or self.cost is None else self.cost + added,
             last=usage,
             last_cost=cost,
+            at_least=self.at_least or at_least,
         )
 
 
@@ -70,8 +78,13 @@ def as_cost(cost: Decimal | None) -> str:
     return f"${cost:,.2f}" if cost >= 1 or not cost else f"${cost:.4f}"
 
 
-def describe_cost(cost: Decimal | None, *, paid: bool) -> str:
-    """Return a cost in dollars, or why there is none."""
+AT_LEAST = "at least"
+
+
+def describe_cost(cost: Decimal | None, *, paid: bool, at_least: bool = False) -> str:
+    """Return a cost in dollars, or why there is none; ``at_least``: it may be more."""
+    if at_least:
+        return f"{AT_LEAST} {as_cost(cost)}" if cost else describe_cost(None, paid=paid)
     if cost or (paid and cost is not None):
         return as_cost(cost)
     return "cost unknown" if paid else "offline"
@@ -104,6 +117,11 @@ class ThreadMessage(Struct, frozen=True):
     partial: bool = False
     cost: Decimal | None = None
     offline: bool = False
+
+    @property
+    def is_cut(self) -> bool:
+        """Return whether a service was paid for it and has reported only a part of its use."""
+        return self.partial and not self.offline
 
 
 class PickerState(Struct, frozen=True):
@@ -182,6 +200,13 @@ class Column(Struct, frozen=True, kw_only=True):
     cut: str = ""
 
 
+class SentPlan(Struct, frozen=True):
+    """The model and the fields of its level in the last request that was answered."""
+
+    model: str
+    fields: dict[str, Any]
+
+
 class ComparisonState(Struct, frozen=True):
     """One question in several columns; ``number`` is its place in the thread."""
 
@@ -219,6 +244,7 @@ class ChatState(Struct, frozen=True, kw_only=True):
     Enter on an empty line sends the prompts of the ``queue``, not the end of a turn.
     ``taken_back`` are the attached files that came back with a question. ``named`` is the
     model whose answers the page shows at its end: another one is named before its answer.
+    ``sent``: how the last answer was asked for; the prompt cache has that. None if unknown.
     """
 
     model: str
@@ -245,6 +271,7 @@ class ChatState(Struct, frozen=True, kw_only=True):
     unpriced: str = ""
     verdict: str | None = None
     cache: str = ""
+    sent: SentPlan | None = None
     show: Show = "auto"
     choosing: PickerState | None = None
     comparing: ComparisonState | None = None
@@ -318,5 +345,7 @@ class ChatState(Struct, frozen=True, kw_only=True):
             named="",
             tally=UsageTally(),
             verdict=None,
+            cache="",
+            sent=None,
             failed=None,
         )

@@ -7,7 +7,7 @@ from ...canon import escape_controls
 from .handlers.history import describe_attachment
 from .handlers.model_switch import is_uncatalogued
 from .handlers.turn import question_text
-from .state import ChatState, describe_cost
+from .state import AT_LEAST, ChatState, describe_cost
 
 BETWEEN = " · "
 KEPT = "cache kept"
@@ -48,7 +48,17 @@ def status(state: ChatState, width: int) -> tuple[StatusPiece, ...]:
 
 
 def _fit_pieces(state: ChatState, width: int) -> tuple[StatusPiece, ...]:
-    pieces = _drop_pieces([piece for piece in _pieces(state) if piece.text], width, least=_SPARE)
+    found = _fit(_pieces(state), width)
+    brief = _fit([_shorten_cost(piece) for piece in _pieces(state)], width)
+    return brief if len(brief) > len(found) else found
+
+
+def _shorten_cost(piece: StatusPiece) -> StatusPiece:
+    return replace(piece, text=piece.text.replace(AT_LEAST, "≥"))
+
+
+def _fit(all_: list[StatusPiece], width: int) -> tuple[StatusPiece, ...]:
+    pieces = _drop_pieces([piece for piece in all_ if piece.text], width, least=_SPARE)
     model, *others = pieces
     if _width(pieces) <= width:
         return tuple(pieces)
@@ -94,7 +104,7 @@ def _level(state: ChatState) -> str:
     if plan.asked is None:
         return "thinking unset"
     asked = f"{plan.asked:,}" if isinstance(plan.asked, int) else plan.asked
-    return asked if asked == got else f"{asked} → {got or 'up to it'}"
+    return asked if asked == got else f"{asked} → {got or ('up to it' if plan.fields else 'unset')}"
 
 
 def _count(label: str, tokens: int | None) -> str:
@@ -114,7 +124,7 @@ def _context(state: ChatState) -> str:
 def _cost(state: ChatState) -> str:
     if not state.tally.used:
         return "" if state.paid else "offline"
-    return describe_cost(state.tally.cost, paid=state.paid)
+    return describe_cost(state.tally.cost, paid=state.paid, at_least=state.tally.at_least)
 
 
 def _tone(*, odd: bool) -> str:

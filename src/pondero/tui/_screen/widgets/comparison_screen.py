@@ -18,9 +18,16 @@ from .visible import content, describe_typed
 _LEAST = 26
 """Letters that a column must have; where there is no room for that, columns are stacked."""
 _KEYS = (
-    "{} choose · Enter keeps it · Ctrl+O thinking · Esc stops, then closes",
+    "{} choose · Enter keeps it · Ctrl+O thinking · Esc closes",
     "{} · Enter keeps it · Esc closes",
+    "Enter keeps it",
 )
+_LIVE_KEYS = (
+    "{} choose · Ctrl+O thinking · Esc stops them",
+    "{} · Esc stops them",
+    "Esc stops them",
+)
+_STILL = " · answering: Esc stops"
 _ARROWS, _STACKED_ARROWS = "← →", "↑ ↓"  # all four choose; these go the way of the columns
 _MARGIN = 4
 
@@ -114,7 +121,8 @@ class ComparisonScreen(Screen[None]):
         if not self._is_ready:
             return
         self._question.update(content(" ".join(comparison.words.split())))
-        typed = describe_typed(self._typed[0], self.size.width - _MARGIN, self._typed[1])
+        more = _STILL if self._typed[1] and comparison.live else self._typed[1]
+        typed = describe_typed(self._typed[0], self.size.width - _MARGIN, more)
         self._keys.update(content(typed or comparison.hint or self._known_keys()))
         for at, (view, column) in enumerate(zip(self._columns, comparison.columns, strict=True)):
             view.show(column, chosen=at == comparison.at)
@@ -132,8 +140,9 @@ class ComparisonScreen(Screen[None]):
     def _known_keys(self) -> str:
         room = self.size.width - _MARGIN
         arrows = _STACKED_ARROWS if self._place.has_class("stacked") else _ARROWS
-        known = [keys.format(arrows) for keys in _KEYS]
-        return next((keys for keys in known if len(keys) <= room), known[-1])
+        keys = _LIVE_KEYS if self._comparison.live else _KEYS
+        known = [each.format(arrows) for each in keys]
+        return next((each for each in known if len(each) <= room), known[-1])
 
     def turn(self, step: int) -> None:
         """Go up or down by a screen: in the chosen column, or over all where they are stacked."""

@@ -1,7 +1,8 @@
 """Texts made safe to draw: control characters are visible, and HTML is text."""
 
+from collections.abc import Iterable, Iterator
 from itertools import zip_longest
-from typing import Any
+from typing import Any, Literal
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
@@ -9,11 +10,12 @@ from markdown_it.token import Token
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Markdown
-from textual.widgets._markdown import MarkdownTable
+from textual.widgets._markdown import MarkdownTable, MarkdownTableContent, MarkdownTH
 from textual.widgets.markdown import MarkdownBlock
 
 from ....canon import escape_controls
 
+_LEAST_WORDS = 8  # columns
 _CELL_SIDES = 3  # columns: a space at each side of a cell, and a line
 
 
@@ -37,10 +39,13 @@ def shorten_middle(text: str, room: int) -> str:
 
 def describe_typed(words: str, room: int, more: str = "") -> str:
     """Return a line of ``room`` columns that shows the end of the words in the input line."""
+    if not (line := " ".join(words.split())):
+        return ""
     label = "in your input line: "
-    left = max(8, room - len(label) - len(more))
-    line = " ".join(words.split())
-    return f"{label}{line if len(line) <= left else f'…{line[1 - left :]}'}{more}" if line else ""
+    if len(label) + _LEAST_WORDS + len(more) > room:
+        label = ""
+    left = max(_LEAST_WORDS, room - len(label) - len(more))
+    return f"{label}{line if len(line) <= left else f'…{line[1 - left :]}'}{more}"
 
 
 def document() -> Markdown:
@@ -55,10 +60,21 @@ class _FittedTable(MarkdownTable):
         """Draw it as Textual does, at its own width."""
         yield from super().compose()
         self._fit()
+        self.call_after_refresh(self._align)
 
     async def _update_from_block(self, block: MarkdownBlock) -> None:
         await super()._update_from_block(block)
         self._fit()
+        self.call_after_refresh(self._align)
+
+    def _align(self) -> None:
+        """Align the columns as the text says; Textual puts all to the left."""
+        sides = [_find_side(each) for each in _list_headers(self)]
+        if set(sides) <= {"left"}:
+            return
+        for table in self.query(MarkdownTableContent):
+            for at, cell in enumerate(table.children):
+                cell.styles.text_align = sides[at % len(sides)]
 
     def _fit(self) -> None:
         columns = zip_longest(self._headers, *self._rows)
@@ -66,6 +82,22 @@ class _FittedTable(MarkdownTable):
             max((cell.cell_length for cell in column if cell), default=0) for column in columns
         ]
         self.styles.max_width = sum(widths) + len(widths) * _CELL_SIDES + 1
+
+
+_Side = Literal["left", "center", "right"]
+_SIDES: dict[str, _Side] = {"text-align:center": "center", "text-align:right": "right"}
+
+
+def _list_headers(block: MarkdownBlock) -> Iterator[MarkdownTH]:
+    for each in block._blocks:  # noqa: SLF001 - as Textual's own table does
+        if isinstance(each, MarkdownTH):
+            yield each
+        else:
+            yield from _list_headers(each)
+
+
+def _find_side(header: MarkdownTH) -> _Side:
+    return _SIDES.get(str(header._token.attrs.get("style", "")), "left")  # noqa: SLF001 - as above
 
 
 class _Document(Markdown):
@@ -96,4 +128,20 @@ def _make_visible(state: StateCore) -> None:
     while waiting:
         token = waiting.pop()
         token.content = escape_controls(token.content)
-        waiting += token.children or ()
+        if token.children:
+            token.children = list(_show_addresses(token.children))
+            waiting += token.children
+
+
+def _show_addresses(tokens: Iterable[Token]) -> Iterator[Token]:
+    """Yield the tokens with the address of each link behind its words: no key could show it."""
+    address, words = "", ""
+    for token in tokens:
+        yield token
+        if token.type == "link_open":
+            address, words = str(token.attrs.get("href", "")), ""
+        elif token.type == "link_close":
+            if address.removeprefix("mailto:") not in ("", words.strip()):
+                yield Token("text", "", 0, content=f" ({address})")
+        else:
+            words += token.content

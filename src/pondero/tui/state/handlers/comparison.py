@@ -19,7 +19,7 @@ from ..state import (
     UsageTally,
     describe_cost,
 )
-from .history import cell_numbers, cells_of, find_models, last_model
+from .history import cell_numbers, cells_of, find_models, find_sent, last_model
 from .last_turn import restore_question
 from .model_switch import switch_model
 from .turn import on_ended, on_events, start_turn
@@ -163,7 +163,7 @@ def _make_existing_column(
     tally = UsageTally()
     for each in answers:
         if each.message.role == "assistant":
-            tally = tally.plus(each.usage, each.cost)
+            tally = tally.plus(each.usage, each.cost, at_least=each.is_cut)
     origin = next((a.message.origin for a in answers if a.message.origin is not None), None)
     level = origin.level if origin and origin.level else "as it was"
     name = f"{origin.model}/{level}" if origin and _names_models(state, action, dial) else level
@@ -265,6 +265,8 @@ def on_column_ended(state: ChatState, action: actions.ColumnEnded, dial: DialVie
     cut = "" if not stored else "stopped" if ended.stopped else "broken off" if ended.error else ""
     over = replace(column, chat=chat, live=False, seconds=seconds, stored=stored, cut=cut)
     after = _replace_column(state, action.column, over)
+    if after.comparing is not None and not after.comparing.live:  # what the hint said is over
+        after = after.but(comparing=replace(after.comparing, hint=""))
     return after, _keep_question(after.comparing)
 
 
@@ -314,7 +316,7 @@ def on_closed(state: ChatState, action: actions.ComparisonClosed, dial: DialView
         tally = state.tally
         for each in action.past:
             if each.message.role == "assistant":
-                tally = tally.plus(each.usage, each.cost)
+                tally = tally.plus(each.usage, each.cost, at_least=each.is_cut)
         state = state.but(
             page=(*state.page, *cells),
             next_key=next(keys),
@@ -322,6 +324,8 @@ def on_closed(state: ChatState, action: actions.ComparisonClosed, dial: DialView
             count=count,
             last=count,
             tally=tally,
+            cache="",
+            sent=find_sent(action.past, dial),
             thread=action.thread or state.thread,
             unsaved=action.unsaved,
         )
@@ -334,9 +338,8 @@ def column_figures(column: Column, *, paid: bool = True) -> tuple[str, str]:
     if not (tally.used or column.cut):
         return ("answering…" if column.live else "nothing came", "")
     thinking, output = _count_tokens(column)
-    # An exchange that was cut has no count, so the sum lacks it.
-    known = None if column.cut and not column.given else tally.cost
-    cost = describe_cost(known, paid=paid)
+    at_least = tally.at_least or bool(column.cut and not column.given)
+    cost = describe_cost(tally.cost, paid=paid, at_least=at_least)
     took = format_seconds(column.seconds) or ("0 s" if column.seconds is not None else "")
     return (
         f"thinking {thinking} · answer {output}",
@@ -345,12 +348,12 @@ def column_figures(column: Column, *, paid: bool = True) -> tuple[str, str]:
 
 
 def _count_tokens(column: Column) -> tuple[str, str]:
-    """Return the tokens of thinking and answer; about how many if only a part came, uncounted."""
+    """Return the tokens of thinking and answer; about how many if only a part came."""
     tally, page = column.chat.tally, column.chat.page
-    if column.cut and tally.thinking is None and tally.output is None:
+    if column.cut:  # services report the output at its end
         thoughts = sum(guess_tokens(c.text) for c in page if isinstance(c, ThinkingCell))
         answers = sum(guess_tokens(c.text) for c in page if isinstance(c, AnswerCell))
-        return f"~{thoughts:,}", f"~{answers:,}"
+        return f"~{max(thoughts, tally.thinking or 0):,}", f"~{max(answers, tally.output or 0):,}"
     thinking = "unknown" if tally.thinking is None else f"{tally.thinking:,}"
     return thinking, "unknown" if tally.output is None else f"{tally.output:,}"
 

@@ -1,5 +1,6 @@
 """Messages of a thread as cells, and which part of the thread is on the page."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count, groupby
 
@@ -24,7 +25,7 @@ from .. import actions, effects
 from ..catalog_view import DialView
 from ..cells import AnswerCell, Cell, ModelCell, Nature, ThinkingCell, ToolCallCell, UserCell
 from ..effects import Transition
-from ..state import ChatState, SavedThread, ThreadMessage, UsageTally
+from ..state import ChatState, SavedThread, SentPlan, ThreadMessage, UsageTally
 from .model_switch import switch_model
 
 _LONGEST = 400
@@ -84,6 +85,9 @@ def draw(
         if tokens and not shown:
             cells.append(_make_thought(each, next(keys), tokens=tokens, nature="hidden"))
         before = len(cells)
+        if each.message.role == "user" and (asked := _question_text(each.message)):
+            cells.append(UserCell(key=next(keys), text=asked, number=each.number))
+            continue
         for part in each.message.parts:
             if isinstance(part, ToolResult):
                 _join_result(cells, part, keys, each.number)
@@ -96,6 +100,23 @@ def draw(
                 cells.append(cell)
         if each.partial:
             _mark_cut(cells, before, next(keys), each.number)
+
+
+_FILE = re.compile(r"[^\n]+:\n\n`{3,}\n")  # how a text file is attached
+
+
+def _question_text(message: Message) -> str:
+    """Return a question as it was shown when it was sent; empty if this is none."""
+    parts = [part for part in message.parts if isinstance(part, Text | Image | Blob)]
+    if len(parts) < len(message.parts):
+        return ""
+    lines = (
+        describe_attachment(part)
+        if not isinstance(part, Text) or (part is not parts[-1] and _FILE.match(part.text))
+        else part.text
+        for part in parts
+    )
+    return "\n".join(line for line in lines if line.strip())
 
 
 def _mark_cut(cells: list[Cell], first: int, key: int, number: int) -> None:
@@ -153,6 +174,18 @@ def _nature(part: Thinking, *, summary: bool) -> Nature:
 def last_model(past: Sequence[ThreadMessage]) -> str:
     """Return the model of the last answer among these messages; empty if there is none."""
     return next(filter(None, map(name_model, reversed(past))), "")
+
+
+def find_sent(past: Sequence[ThreadMessage], dial: DialView) -> SentPlan | None:
+    """Return how the last answer among these messages was asked for; None if that is unknown."""
+    answers = (each.message.origin for each in reversed(past) if each.message.role == "assistant")
+    if (origin := next(answers, None)) is None or origin.level is None:
+        return None
+    model = f"{origin.provider}:{origin.model}"
+    try:
+        return SentPlan(model, dial.plan(model, origin.level).fields)
+    except PonderoError:
+        return None
 
 
 def _is_shown(part: Part) -> bool:
@@ -264,6 +297,7 @@ def on_opened(state: ChatState, action: actions.ThreadOpened, dial: DialView) ->
         tally=_tally(action),
         next_key=next(keys),
         named=last_model(past) or after.model,
+        sent=find_sent(action.past, dial),
         unsaved=None,
     )
     if there is None:

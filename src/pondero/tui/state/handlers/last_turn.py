@@ -60,7 +60,10 @@ def take_back(
         taken_back=asked.parts,
         hint=f"{hint}; {how} restores it",
     )
-    return after, (effects.Rewind(number), effects.RestoreInput(asked.words, selected))
+    return after, (
+        effects.Rewind(number),
+        effects.RestoreInput(asked.words, selected, is_taken_back=True),
+    )
 
 
 def restore_question(question: ThreadMessage) -> DraftQuestion:

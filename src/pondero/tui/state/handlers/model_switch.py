@@ -4,13 +4,14 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ....canon import Usage
 from ....catalog import ModelEntry
 from ....errors import PonderoError
 from ....thinking import BENIGN, Plan, percent_of_output
 from ..catalog_view import DialView
 from ..cells import Tone
 from ..effects import CheckKey, Effects, Handoff, NoteModel, Transition
-from ..state import ChatState, PickerState
+from ..state import ChatState, PickerState, SentPlan
 
 _BUDGET = re.compile(r"\s*--(?:thinking-)?budget[= ]\s*(\S+)")
 
@@ -108,21 +109,23 @@ def _switch_effects(before: ChatState, after: ChatState) -> Effects:
     note = NoteModel(after.model, after.level_text, after.system)
     if not before.count:
         return (note,)
+    # The cache has what was sent, whatever was chosen since.
+    sent = before.sent or SentPlan(before.model, before.plan.fields)
     move = Handoff(
         after.model,
         after.level_text,
-        cached=_count_lost_cache(before, after),
-        same=before.model == after.model,
+        is_cache_lost=_loses_cache(before.tally.last, sent, after),
+        same=sent.model == after.model,
+        is_elsewhere=before.model != after.model,
         last_prompt=before.tally.last_prompt,
     )
     return note, move
 
 
-def _count_lost_cache(before: ChatState, after: ChatState) -> int:
-    """Count the cached tokens lost by the switch; another level changes the cached prefix too."""
-    usage = before.tally.last
-    same = before.model == after.model and before.plan.fields == after.plan.fields
-    return 0 if same else (usage.cache_read or 0) + (usage.cache_write or 0)
+def _loses_cache(last: Usage, sent: SentPlan, after: ChatState) -> bool:
+    """Return whether a prompt was cached that another model or level does not find."""
+    same = sent == SentPlan(after.model, after.plan.fields)
+    return not same and bool(last.cache_read or last.cache_write)
 
 
 def _tone(state: ChatState) -> Tone:

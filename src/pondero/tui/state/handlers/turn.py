@@ -31,7 +31,7 @@ from ..cells import (
     WaitingCell,
 )
 from ..effects import Transition
-from ..state import ChatState, DraftQuestion, FailedQuestion, TurnInProgress
+from ..state import ChatState, DraftQuestion, FailedQuestion, SentPlan, TurnInProgress
 from .history import describe_attachment, format_arguments, join_results, trim_page
 
 
@@ -285,7 +285,8 @@ def on_ended(state: ChatState, action: actions.TurnEnded, _dial: DialView) -> Tr
     cells = join_results(finish_cells(state.live, at=action.at, cut=cut), action.stored)
     tally, verdict = state.tally, state.verdict
     for each in action.exchanges:
-        tally, verdict = tally.plus(each.usage, each.cost), each.verdict
+        tally = tally.plus(each.usage, each.cost, at_least=each.at_least)
+        verdict = each.verdict or verdict  # what was cut off has none
     asked, number = state.turn.asked, state.turn.number
     count = state.count + len(action.stored)
     page: tuple[Cell, ...] = (*state.page, *cells)
@@ -305,6 +306,7 @@ def on_ended(state: ChatState, action: actions.TurnEnded, _dial: DialView) -> Tr
         tally=tally,
         verdict=verdict,
         cache="",
+        sent=SentPlan(state.model, state.plan.fields) if action.exchanges else state.sent,
         thread=action.thread or state.thread,
         unsaved=action.unsaved,
     )
@@ -356,7 +358,8 @@ def _remarks(state: ChatState, action: actions.TurnEnded) -> ChatState:
         if each.verdict in _ODD:
             state = state.tell(f"⚠ {_ODD[each.verdict]}", tone="warning")
     if action.error is not None:
-        state = state.tell(*describe_trouble(action.error), tone="error")
+        usual = "" if isinstance(action.error, errors.UsageError) else _AGAIN
+        state = state.tell(*describe_trouble(action.error, usual), tone="error")
     if action.stopped and not action.stored:
         state = state.tell("stopped before an answer; your words are back")
     return state
@@ -375,6 +378,11 @@ _WAYS: tuple[tuple[type[PonderoError], str], ...] = (
     (errors.Overloaded, f"wait a little, then {_AGAIN}; or /model"),
     (errors.Refused, "say it in other words, or /model"),
     (errors.ServerFailed, f"{_AGAIN}, or /model"),
+    (
+        errors.BadRequest,
+        "/raw shows what was sent; try other words, a level with Ctrl+T, or /model",
+    ),
+    (errors.ServiceError, f"{_AGAIN}, or /model; /raw shows what came"),
     (errors.Timeout, f"{_AGAIN}, or try less thinking with Ctrl+T"),
     (errors.Unreachable, f"is there a network? {_AGAIN}; pondero chat --offline works without one"),
     (errors.Truncated, _AGAIN),
@@ -397,10 +405,11 @@ def name_chat_commands(text: str) -> str:
     return text
 
 
-def describe_trouble(error: PonderoError) -> tuple[str, ...]:
+def describe_trouble(error: PonderoError, usual: str = "") -> tuple[str, ...]:
     """Return what went wrong and what the user can do about it, a line each.
 
-    An error about a value that the user gave names the cure itself.
+    An error about a value that the user gave, or about a file, names the cure itself. ``usual``
+    is the advice where no better one is known.
     """
     said = name_chat_commands(" ".join(str(error).split())) or type(error).__name__
     status = getattr(error, "status", None)  # an error without its keys, see reports, has none
@@ -408,9 +417,7 @@ def describe_trouble(error: PonderoError) -> tuple[str, ...]:
     notes = tuple(f"  → {note}" for note in errors.user_notes(error))
     if notes and isinstance(error, _NAMED_BY_NOTES):
         return (f"✗ {said}{kind}", *notes)
-    way = next((way for kind, way in _WAYS if isinstance(error, kind)), None)
-    if way is None and isinstance(error, errors.UsageError):
-        return (f"✗ {said}{kind}", *notes)
+    way = next((way for kind, way in _WAYS if isinstance(error, kind)), usual)
     if isinstance(error, errors.Malformed) and _WRONG_ADDRESS in said:
         way = _ELSEWHERE  # the same answer would come again
-    return (f"✗ {said}{kind}", *notes, f"  → {way or '/help shows what there is'}")
+    return (f"✗ {said}{kind}", *notes, *((f"  → {way}",) if way else ()))
