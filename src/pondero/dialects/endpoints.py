@@ -108,6 +108,10 @@ class SocketTurns(Struct, frozen=True, kw_only=True):
     answer_id: str = ""
     request_id: str = ""
     failed_id: str = ""
+    on_at: tuple[str, ...] = ()
+    begins_if_on: tuple[str, ...] = ()
+    cancel: str = ""
+    cancel_id: str = ""
     is_parallel: bool = False
     unseen: tuple[str, ...] = ()
     limits: tuple[SocketLimit, ...]
@@ -146,6 +150,7 @@ class Endpoint(Struct, frozen=True, kw_only=True, dict=True):
     usage: UsagePlaces = UsagePlaces()
     usage_marks: tuple[str, ...] = ()
     turns: SocketTurns | None = None
+    transcriptions: SocketTurns | None = None
     setup: tuple[str, ...] = ()
     gives: tuple[str, ...] = ()
     given_query: str = ""
