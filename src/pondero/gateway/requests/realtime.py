@@ -40,6 +40,7 @@ from .requester import AccessDenied, identify
 from .routed_request import ClientRequest
 from .socket_count import SocketCount
 from .socket_ids import SocketIds
+from .socket_models import SocketModels
 
 _SETUP = 10.0  # seconds for the first message, if that names the model
 _REJECTED = 1008  # a rule was broken (RFC 6455, 7.4.1)
@@ -107,6 +108,7 @@ class SocketExchange:
         self._looked = gateway.now()
         self._hidden = KeyFilter(())
         self._ids = SocketIds(gateway, requester, match)
+        self._models = SocketModels(gateway, requester.key, match.endpoint)
 
     async def run(self) -> None:
         """Check, connect, and pass messages until one side ends; raises PonderoError before."""
@@ -235,6 +237,7 @@ class SocketExchange:
         count, used = self._count, self._used
         while count is not None and used is not None:
             message = await self._ids.check(await client.receive())
+            self._models.check(message)
             request = count.find_request(message)
             if request is not None and request.waits:
                 await self._wait_until_idle(client, count)
