@@ -33,6 +33,7 @@ PATHS = {
     "google-interactions": "/v1beta",
     "cohere": "",
     "ollama": "",
+    "llamacpp": "/v1",
 }
 
 
@@ -99,7 +100,7 @@ def serving(
         providers={
             name: ProviderOverride(
                 url=f"{service.url}/{name}{PATHS[name]}",
-                key=None if name == "ollama" else "env:TEST_PROVIDER_KEY",
+                key=None if name in ("ollama", "llamacpp") else "env:TEST_PROVIDER_KEY",
             )
             for name in PATHS
         },

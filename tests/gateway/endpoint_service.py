@@ -308,6 +308,7 @@ class EndpointService:
         self.speak: Any = None  # makes the events after a client's, in place of the usual ones
         self.close_with: tuple[int, str] | None = None
         self.pieces = 0
+        self.held = ""  # the method whose requests are done, and not answered yet
 
     def reset(self) -> None:
         for each in (self.asked, self.served, self.sockets, self.opened, self.ended, self.say):
@@ -332,6 +333,7 @@ class EndpointService:
         self.asked.append(asked)
         served = self._find(asked)
         self.served.append(served)
+        await auntil(lambda: self.held != asked.method)
         headers = {"content-type": served.kind, **served.headers}
         pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
         await send({"type": "http.response.start", "status": served.status, "headers": pairs})
@@ -340,7 +342,8 @@ class EndpointService:
         await send({"type": "http.response.body", "body": served.body[half:]})
 
     def _find(self, asked: Asked) -> Served:
-        if KEY not in " ".join(asked.headers.values()) and "/ollama/" not in asked.path:
+        is_local = asked.path.startswith(("/ollama/", "/llamacpp/"))
+        if KEY not in " ".join(asked.headers.values()) and not is_local:
             return _json({"error": {"message": "no key"}}, 401)
         if self.answer is not None:
             return self.answer(asked)

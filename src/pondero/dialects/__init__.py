@@ -100,10 +100,14 @@ from .resource_names import find_resource
 from .schema_rules import OutputSupport, SchemaRules, ToolRules
 from .socket_turns import (
     TurnEvent,
-    find_request,
+    asks_for_answer,
+    has_setting,
+    parse_message,
+    read_setting,
     read_turn_event,
     restore_failed_id,
     set_request_id,
+    write_cancel,
 )
 from .tool_forms import read_function
 from .turn_forms import TurnForm
@@ -193,16 +197,17 @@ __all__ = [
     "TurnEvent",
     "TurnForm",
     "add_answer_usages",
+    "asks_for_answer",
     "endpoint_names",
     "find_cache_rules",
     "find_closed",
     "find_endpoint",
-    "find_request",
     "find_resource",
     "find_socket",
     "find_texts",
     "get_dialect",
     "guess_dialect",
+    "has_setting",
     "iter_ids",
     "leave_unsigned",
     "list_apis",
@@ -211,10 +216,13 @@ __all__ = [
     "load_cache_rules",
     "make_valid",
     "may_escape_names",
+    "parse_message",
     "read_answer_usage",
     "read_event_usage",
     "read_function",
+    "read_setting",
     "read_turn_event",
     "restore_failed_id",
     "set_request_id",
+    "write_cancel",
 ]

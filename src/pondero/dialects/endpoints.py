@@ -67,13 +67,16 @@ class EndpointApi(Struct, frozen=True, kw_only=True):
 class OutputField(Struct, frozen=True):
     """The most tokens to write: a field, its default and whose that is, and its factors.
 
-    Elsewhere a request without the field has no limit. ``prompts``: a field that may be a list,
-    each item of which is answered.
+    Elsewhere a request without the field has no limit. ``others``: names of some engines for it.
+    ``numbers_at``: providers that ignore one which is no number. ``prompts``: a field that may be a
+    list, each item of which is answered.
     """
 
     field: str
+    others: tuple[str, ...] = ()
     default: int | None = None
     default_at: tuple[str, ...] = ()
+    numbers_at: tuple[str, ...] = ()
     times: tuple[str, ...] = ()
     prompts: str = ""
 
@@ -121,6 +124,10 @@ class SocketTurns(Struct, frozen=True, kw_only=True):
     answer_id: str = ""
     request_id: str = ""
     failed_id: str = ""
+    on_at: tuple[str, ...] = ()
+    begins_if_on: tuple[str, ...] = ()
+    cancel: str = ""
+    cancel_id: str = ""
     is_parallel: bool = False
     unseen: tuple[str, ...] = ()
     limits: tuple[SocketLimit, ...]
@@ -152,6 +159,7 @@ class Endpoint(Struct, frozen=True, kw_only=True, dict=True):
     model: Place = ""
     optional_model: bool = False
     models_at: tuple[str, ...] = ()
+    uses_at: tuple[str, ...] = ()
     carries: bool = False
     lines: BatchLines | None = None
     counts: Literal["body", "answer", "nothing"] = "answer"
@@ -160,6 +168,7 @@ class Endpoint(Struct, frozen=True, kw_only=True, dict=True):
     media_fields: tuple[str, ...] = ()
     usage_marks: tuple[str, ...] = ()
     turns: SocketTurns | None = None
+    transcriptions: SocketTurns | None = None
     setup: tuple[str, ...] = ()
     gives: tuple[str, ...] = ()
     given_query: str = ""

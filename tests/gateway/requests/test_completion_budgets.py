@@ -21,6 +21,8 @@ ROUTES = (
     GatewayRoute(match="instruct", to=("openai:gpt-3.5-turbo-instruct",)),
     GatewayRoute(match="either", to=("openai:gpt-3.5-turbo-instruct", "mistral:codestral-latest")),
     GatewayRoute(match="old", to=("anthropic:claude-2.1",)),
+    GatewayRoute(match="local", to=("llamacpp:qwen3",)),
+    GatewayRoute(match="v1", to=("cohere:command-r",)),
 )
 OPENAI, FIM = "/v1/completions", "/v1/fim/completions"
 
@@ -31,12 +33,14 @@ class Writer:
     def __init__(self) -> None:
         self.billed = 0
         self.default = 3_000
+        self.names: tuple[str, ...] = ("max_tokens",)
 
     def __call__(self, asked: Asked) -> Served:
         body = json.loads(asked.body)
         times = max(self._read(body.get(name), 1) for name in ("n", "best_of"))
         times *= len(body["prompt"]) if isinstance(body["prompt"], list) else 1
-        wrote = self._read(body.get("max_tokens"), self.default) * times
+        limit = next((body[name] for name in self.names if body.get(name) is not None), None)
+        wrote = self._read(limit, self.default) * times
         self.billed += wrote
         place = {"delta": {"content": "word " * wrote}} if "fim" in asked.path else {}
         choice = {"index": 0, "text": "word " * wrote, "finish_reason": "length", **place}
@@ -119,6 +123,61 @@ def test_the_default_of_openai_is_that_of_openai_alone(gateway):
 def test_a_factor_that_is_no_number_counts_as_the_most(gateway):
     assert ask(gateway, max_tokens=1, n="many").status_code == 429
     assert gateway.service.asked == []
+
+
+OTHER_NAMES = ["n_predict", "max_completion_tokens", "max_new_tokens", "max_length", "num_predict"]
+
+
+@pytest.mark.parametrize("model", ["local", "lax", "instruct"])
+@pytest.mark.parametrize("name", OTHER_NAMES)
+def test_the_largest_of_all_names_for_the_limit_counts(gateway, model, name):
+    gateway.writer.names = (name, "max_tokens")  # which one an engine reads
+    answers = [ask(gateway, model=model, max_tokens=5, **{name: 15_000}) for _ in range(4)]
+    assert [each.status_code for each in answers] == [200, 200, 429, 429]
+    assert gateway.writer.billed <= count(gateway, 4) <= BUDGET
+    assert ask(gateway, model=model, **{name: 9}).status_code == (
+        200 if model == "instruct" else 400
+    )
+
+
+@pytest.mark.parametrize("body", [{"n_predict": -1}, {"n_predict": "x"}, {"n_cmpl": 90_000}])
+def test_another_name_for_no_limit_does_not_leave_under_a_budget(gateway, body):
+    assert ask(gateway, model="local", max_tokens=5, **body).status_code in (400, 429)
+    assert gateway.service.asked == []
+
+
+def test_a_limit_that_the_engine_ignores_is_none(gateway):
+    assert ask(gateway, model="local", max_tokens="5").status_code == 400
+    assert ask(gateway, model="local", max_tokens=5, n_predict="5").status_code == 400
+    assert gateway.service.asked == []
+    assert ask(gateway, model="local", max_tokens=5).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"conversation_id": "team-chat"},
+        {"connectors": [{"id": "web-search"}]},
+        {"preset": "long"},
+    ],
+)
+def test_text_that_the_body_does_not_have_does_not_leave_under_a_budget(more):
+    few = SpendBudget(tokens=BUDGET)
+    keys = (
+        make_gateway_key("few", budget=few, endpoints=("completions",), account_state=True),
+        make_gateway_key("free", account_state=True),
+    )
+    with (
+        serving_endpoints() as service,
+        serving(service, keys=keys, routes=ROUTES) as gateway,
+        httpx.Client(base_url=gateway.url, timeout=60) as gateway.http,
+    ):
+        service.answer = lambda _: Served(200, "application/json", b'{"text": "hi"}')
+        body = {"model": "v1", "message": "hi", "max_tokens": 5, "stream": False, **more}
+        answer = ask(gateway, "/v1/chat", **body)
+        assert (answer.status_code, service.asked) == (400, [])
+        assert "an unknown number of tokens" in answer.text
+        assert ask(gateway, "/v1/chat", key="free", **body).status_code == 200
 
 
 def test_a_limit_that_is_there_twice_does_not_leave(gateway):

@@ -211,6 +211,11 @@ def test_whatever_the_path_nothing_leaves_to_another_place(gateway, parts, metho
     assert status >= 400 or path.startswith(("/?", "//", "/#")) or path == "/"
 
 
+def make_batch(config: str, model: str) -> dict[str, Any]:
+    requests = [{"request": {"model": model, "contents": []}}]
+    return {"batch": {config: {"requests": {"requests": requests}}}}
+
+
 @pytest.mark.parametrize(
     ("path", "more"),
     [
@@ -237,6 +242,13 @@ def test_whatever_the_path_nothing_leaves_to_another_place(gateway, parts, metho
         ),
         ("/v1beta/models/a:batchEmbedContents", {"json": {"requests": [{"model": "models/b"}]}}),
         ("/v1beta/models/a:embedContent", {"json": {"model": "models/b"}}),
+        ("/v1beta/models/a:batchGenerateContent", {"json": {"batch": {"model": "models/b"}}}),
+        ("/v1beta/models/a:batchGenerateContent", {"json": make_batch("inputConfig", "models/b")}),
+        ("/v1beta/models/a:asyncBatchEmbedContent", {"json": make_batch("input_config", "b")}),
+        (
+            "/v1beta/models/a:batchGenerateContent",
+            {"content": b'{"batch": {"model": "models/b"}, "batch": {}}'},
+        ),
         ("/v1/vector_stores", {"content": b"{}", "headers": {"content-type": "text/plain"}}),
     ],
 )
@@ -331,10 +343,13 @@ def test_a_route_gives_the_provider_and_its_name_for_the_model(gateway):
         )
         body = {"requests": [{"model": "models/g-embed", "content": {}}]}
         assert post("/v1beta/models/g-embed:batchEmbedContents", json=body).status_code == 200
+        batch = make_batch("inputConfig", "models/g-embed")
+        post("/v1beta/models/g-embed:asyncBatchEmbedContent", json=batch)
         assert post("/v1/embeddings", json={"model": "unknown"}).status_code == 404
         assert post("/v1/embeddings", json={"model": "opus"}).status_code == 404
         assert post("/v1/completions", json={"model": "capped"}).status_code == 403
-    first, second, third = gateway.service.asked
+    first, second, third, fourth = gateway.service.asked
+    assert json.loads(fourth.body) == make_batch("inputConfig", "models/gemini-embedding-001")
     assert first.body == b'{"input":1.50,"model":"text-embedding-3-small","x":[1e2]}'
     assert b'name="model"\r\n\r\nwhisper-1\r\n' in second.body
     assert b"\r\n--not the boundary\r\n" * 9 in second.body

@@ -180,6 +180,75 @@ def test_a_conversation_names_nothing_that_another_key_made(gateway, case):
         assert gateway.service.asked, key
 
 
+SPELLINGS = {
+    "without a host": f"v1beta/{FILE}",
+    "with an empty step": URI.replace("/files/", "/files//"),
+    "with a dot": URI.replace("/files/", "/files/./"),
+    "with two dots": URI.replace("/files/", "/x/../files/"),
+    "without a version": f"{HOST}/{FILE}",
+    "with a port": f"{HOST}:443/{FILE}",
+    "with a tab": URI.replace("files", "fi\tles"),
+    "with a backslash": URI.replace("/files/", "\\files\\"),
+    "coded six times": URI.replace("files", "%25252525252566iles".replace("2525", "25", 1)),
+    "in another case": URI.replace("/v1beta/files", "/V1beta/Files"),
+    "of an upload": f"/upload/{FILE}",
+    "with one slash": f"https:/generativelanguage.googleapis.com/{FILE}",
+}
+
+
+@pytest.mark.parametrize("case", SPELLINGS)
+def test_no_spelling_of_an_address_is_open_to_another_key(gateway, case):
+    gateway.service.answer = lambda _: Served(422, "application/json", b'{"error": {}}')
+    path, body = f"{GEMINI}:generateContent", gemini(file(SPELLINGS[case]))
+    assert converse(gateway, path, "second", body).status_code == 403
+    asked = interaction(input=[image(SPELLINGS[case])])
+    assert "not found" in converse(gateway, "/v1beta/interactions", "second", asked).text
+    assert gateway.service.asked == []
+    converse(gateway, path, "plain", body)
+    assert gateway.service.asked
+
+
+def test_an_address_elsewhere_is_no_stored_file(gateway):
+    gateway.service.answer = lambda _: Served(422, "application/json", b'{"error": {}}')
+    for url in (f"https://example.com/{FILE}", f"gs://bucket/{FILE}"):
+        converse(gateway, f"{GEMINI}:generateContent", "second", gemini(file(url)))
+    assert len(gateway.service.asked) == 2
+
+
+def test_an_upload_is_completed_with_parts_of_its_key_alone(gateway):
+    for key, id in (("plain", "part_ofplain"), ("second", "part_ofsecond")):
+        make(gateway, "/v1/uploads", {"id": f"upload_{key}"}, key=key, purpose="user_data")
+        make(gateway, f"/v1/uploads/upload_{key}/parts", {"id": id}, key=key)
+    gateway.service.asked.clear()
+    path = "/v1/uploads/upload_second/complete"
+    taken = ask(gateway, path, "second", {"part_ids": ["part_ofsecond", "part_ofplain"]})
+    assert (taken.status_code, gateway.service.asked) == (404, [])
+    assert ask(gateway, path, "second", {"part_ids": ["part_ofsecond"]}).status_code == 200
+
+
+OF_ACCOUNT = [
+    ("/v1/chat", {"message": "hi", "conversation_id": "team-chat"}),
+    ("/v1/chat", {"message": "hi", "connectors": [{"id": "company-drive"}]}),
+    ("/v1/generate", {"preset": "ours"}),
+    ("/v1/classify", {"preset": "ours"}),
+]
+
+
+@pytest.mark.parametrize(("path", "body"), OF_ACCOUNT)
+def test_things_of_the_account_are_for_keys_with_account_state_alone(gateway, path, body):
+    gateway.service.answer = lambda _: Served(200, "application/json", b'{"text": "hi"}')
+    whole = {"model": "cohere:command-r", "max_tokens": 9, **body}
+    taken = ask(gateway, path, "second", whole)
+    assert (taken.status_code, gateway.service.asked) == (404, [])
+    assert "account_state" in taken.text
+    name = next(name for name in body if name != "message")
+    assert ask(gateway, path, "second", {**whole, name: None}).status_code == 200
+    hidden = json.dumps(whole)[:-1] + f', "{name}": null}}'
+    assert converse(gateway, path, "second", hidden).status_code == 400
+    assert ask(gateway, path, "account", whole).status_code == 200
+    assert len(gateway.service.asked) == 2
+
+
 ENDPOINTS = {
     "a film": (
         "/v1beta/models/veo-3.1-generate-preview:predictLongRunning",
@@ -279,6 +348,70 @@ TWICE = {
 @pytest.mark.parametrize("case", TWICE)
 def test_a_request_that_names_something_has_no_field_twice(gateway, case):
     path, body = TWICE[case]
+    answer = converse(gateway, path, "second", body)
+    assert answer.status_code == 400, answer.text
+    assert "twice" in answer.text
+    assert gateway.service.asked == []
+
+
+def twice(name: str, first: Any, second: Any, **more: Any) -> str:
+    """Return an object that has a field twice."""
+    text = json.dumps({**more, "FIRST": first, name: second})
+    return text.replace('"FIRST"', f'"{name}"', 1)
+
+
+PICTURE = {"file_id": "vs_ofplain"}
+ONE = {"request": gemini(file(URI))}
+REQUESTS = {"inputConfig": {"requests": {"requests": [ONE]}}}
+HELD = {"fileSearchStoreNames": [STORE]}
+AROUND = {
+    "a picture of a film": ("/v1/videos", twice("input_reference", PICTURE, {}, model="sora-2")),
+    "pictures": ("/v1/images/edits", twice("images", [PICTURE], [], model="gpt-image-1")),
+    "turns of a cache": (
+        "/v1beta/cachedContents",
+        twice("contents", gemini(file(URI))["contents"], [], model="models/gemini-3-flash-preview"),
+    ),
+    "a batch": (f"{GEMINI}:batchGenerateContent", twice("batch", REQUESTS, {})),
+    "a film": (
+        "/v1beta/models/veo-3.1-generate-preview:predictLongRunning",
+        twice("instances", [{"video": {"uri": URI}}], []),
+    ),
+    "an escaped name": (
+        "/v1/videos",
+        twice("input_reference", PICTURE, {}, model="sora-2").replace("file_id", "fil\\u0065_id"),
+    ),
+    "stores of a tool": (
+        f"{GEMINI}:generateContent",
+        twice("tools", [{"fileSearch": HELD}], [], **gemini()),
+    ),
+    "names of stores": (
+        f"{GEMINI}:generateContent",
+        json.dumps(gemini(tools=[{"fileSearch": {"HELD": 1}}])).replace(
+            '{"HELD": 1}', twice("fileSearchStoreNames", [STORE], [])
+        ),
+    ),
+    "names of stores with escapes": (
+        f"{GEMINI}:generateContent",
+        json.dumps(gemini(tools=[{"fileSearch": {"HELD": 1}}]))
+        .replace('{"HELD": 1}', twice("fileSearchStoreNames", [STORE], []))
+        .replace("fileSearchStoreNames", "fileSearch\\u0053toreNames"),
+    ),
+    "a cache of a conversation": (
+        f"{GEMINI}:generateContent",
+        twice("cachedContent", CACHE, None, **gemini()),
+    ),
+    "stores of an interaction": (
+        "/v1beta/interactions",
+        json.dumps(interaction(tools=[{"HELD": 1}])).replace(
+            '{"HELD": 1}', twice("file_search_store_names", [STORE], [], type="file_search")
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", AROUND)
+def test_no_object_around_a_name_is_there_twice(gateway, case):
+    path, body = AROUND[case]
     answer = converse(gateway, path, "second", body)
     assert answer.status_code == 400, answer.text
     assert "twice" in answer.text

@@ -67,7 +67,69 @@ def test_a_field_of_an_object_names_only_things_of_its_key(gateway, path, name, 
     assert b"file-ofplain" in gateway.service.asked[0].body
 
 
-@pytest.mark.parametrize("name", ["input_reference[File_Id]", "input_reference[file\\_id]"])
+JSON_FIELDS = [
+    ("/v1/videos", "input_reference", '{"file_id": "file-ofplain"}'),
+    ("/v1/videos", "input_reference", ' \n{"file_id": "file-ofplain"}'),
+    ("/v1/images/edits", "images", '[{"file_id": "file-ofplain"}]'),
+    ("/v1/images/edits", "images[0]", '{"file_id": "file-ofplain"}'),
+    ("/v1/images/edits", "image", '{"fil\\u0065_id": "file-ofplain"}'),
+    ("/v1/containers", "expires_after", '{"file_ids": ["file-ofplain"]}'),
+]
+
+
+@pytest.mark.parametrize(("path", "name", "value"), JSON_FIELDS)
+@pytest.mark.parametrize("kind", ["", "text/plain", "application/json"])
+@pytest.mark.parametrize("file", [False, True], ids=["fields", "a file"])
+def test_json_in_a_field_names_only_things_of_its_key(gateway, path, name, value, kind, file):
+    part = (None, value, kind) if kind else (None, value)
+    sent = form(("model", "gpt-image-1"), ("prompt", "[p]"), file=file)
+    sent["files"].insert(2, (name, part))
+    assert post(gateway, path, "second", **sent).status_code == 404
+    assert gateway.service.asked == []
+    answer = post(gateway, path, "plain", **sent)
+    assert answer.status_code == 200, answer.text
+    assert b"file-ofplain" in gateway.service.asked[0].body
+
+
+@pytest.mark.parametrize(
+    ("value", "status"),
+    [
+        ('{"file_id": "file-ofplain", "file_id": null}', 400),
+        ('{"x": {"file_id": "file-ofplain"}, "x": {}}', 400),
+        ('{"file_id": file-ofplain', 400),
+        ('{"prompt": "a file_id of a cat"}', 200),
+        ("[a cat]", 200),
+    ],
+)
+def test_json_in_a_field_is_read_in_one_way(gateway, value, status):
+    sent = form(("model", "sora-2"), ("prompt", "p"), ("input_reference", value))
+    assert post(gateway, "/v1/videos", "second", **sent).status_code == status
+
+
+def test_json_that_names_something_comes_before_the_file(gateway):
+    sent = form(("model", "gpt-image-1"), ("prompt", "p"))
+    sent["files"].append(("image", ("a.png", b"x" * (1 << 21))))
+    sent["files"].append(("images", (None, '[{"file_id": "file-ofplain"}]')))
+    for key in ("second", "plain"):
+        assert post(gateway, "/v1/images/edits", key, **sent).status_code == 400
+
+
+def test_a_file_of_json_is_a_field_where_pictures_are_expected_and_a_file_elsewhere(gateway):
+    value = '{"file_id": "file-ofplain"}'
+    sent = form(("model", "sora-2"), ("prompt", "p"))
+    sent["files"].append(("input_reference", ("blob", value, "application/json")))
+    assert post(gateway, "/v1/videos", "second", **sent).status_code in (400, 404)
+    assert gateway.service.asked == []
+    more: Any = {"data": {"purpose": "user_data"}}
+    more["files"] = {"file": ("a.json", value, "application/json")}
+    assert post(gateway, "/v1/files", "second", **more).status_code == 200
+
+
+ODD = ["input_reference[File_Id]", "input_reference[file\\_id]"]
+ODD += ["image['file_id']", "images[0][file%5Fid]", "image[ file_id]"]
+
+
+@pytest.mark.parametrize("name", ODD)
 def test_a_field_of_an_object_in_another_spelling_is_rejected(gateway, name):
     boundary = "b" * 20
     part = f'--{boundary}\r\ncontent-disposition: form-data; name="{name}"\r\n\r\nx\r\n'

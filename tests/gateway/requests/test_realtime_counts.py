@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 from tests.gateway.endpoint_gateway import make_gateway_key, secret, serving
-from tests.gateway.endpoint_service import KEY, WAIT, serving_endpoints, until
+from tests.gateway.endpoint_service import KEY, WAIT, auntil, serving_endpoints, until
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
@@ -51,6 +51,7 @@ class Speaker:
         self.prompt = 100
         self.seconds = 0.05  # of an answer
         self.ends = True
+        self.is_held = False
         self.reports = True
         self.began = 0
         self.open = 0
@@ -81,6 +82,7 @@ class Speaker:
         await tell(type="response.created", response={"id": id})
         await tell(type="response.output_text.delta", delta="word " * self.output)
         await asyncio.sleep(self.seconds)
+        await auntil(lambda: not self.is_held)
         self.open -= 1
         usage = {"input_tokens": self.prompt, "output_tokens": self.output}
         if self.ends:
@@ -413,13 +415,33 @@ def test_a_killed_process_leaves_what_its_sockets_reported(place):
     assert estimated == 1
 
 
+def block(place: Any, running: Any) -> None:
+    command = [sys.executable, "-c", MAIN, "keys", "block", "ci"]
+    command += ["--config", str(place.folder / "gateway.toml")]
+    subprocess.run(command, env=running.environment, check=True, capture_output=True)
+
+
+def test_a_request_that_waits_when_its_key_is_blocked_is_not_sent(place):
+    speaker = place.service.speak
+    speaker.is_held = True
+    with process(place.folder, place.port) as running, opened(place, "ci") as client:
+        client.send(CREATE)
+        receive_until(client, "response.output_text.delta")
+        client.send(CREATE)  # it waits for the end of the first
+        block(place, running)
+        speaker.is_held = False
+        ended = drain(client)
+    assert ended.rcvd is not None
+    assert ended.rcvd.code == 1008
+    assert "blocked" in ended.rcvd.reason
+    assert speaker.began == 1
+
+
 def test_a_blocked_key_ends_an_open_socket(place):
     with process(place.folder, place.port) as running, opened(place, "ci") as client:
         client.send(CREATE)
         receive_until(client, "response.done")
-        block = [sys.executable, "-c", MAIN, "keys", "block", "ci"]
-        block += ["--config", str(place.folder / "gateway.toml")]
-        subprocess.run(block, env=running.environment, check=True, capture_output=True)
+        block(place, running)
         asked = 0
         with suppress(ConnectionClosed):
             for asked in range(50):  # noqa: B007 - how many were answered

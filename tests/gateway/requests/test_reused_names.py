@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
 import pytest
 from tests.gateway.endpoint_gateway import both, secret
-from tests.gateway.endpoint_service import Asked, Served
+from tests.gateway.endpoint_service import Asked, Served, until
 
 NAME = "files/report"
 UPLOAD = "/upload/v1beta/files"
@@ -80,6 +81,23 @@ def test_a_name_that_was_deleted_is_of_the_key_that_uses_it_next(gateway):
     assert ask(gateway, "GET", f"/v1beta/{NAME}", "plain").status_code == 404
     assert ask(gateway, "DELETE", f"/v1beta/{NAME}", "plain").status_code == 404
     assert gateway.files.held == {NAME: "of second"}
+
+
+@pytest.mark.parametrize("next_key", ["second", "plain"])
+@pytest.mark.parametrize("by", ["plain", "account"])
+def test_a_deletion_that_ends_late_takes_no_name_from_its_new_key(gateway, next_key, by):
+    upload(gateway, "plain", "of plain")
+    gateway.service.held = "DELETE"  # the file is gone, and the answer is still to come
+    with ThreadPoolExecutor(1) as pool:
+        deleting = pool.submit(ask, gateway, "DELETE", f"/v1beta/{NAME}", by)
+        until(lambda: not gateway.files.held)
+        upload(gateway, next_key, "of the next")
+        gateway.service.held = ""
+        assert deleting.result().status_code == 200
+    assert gateway.files.held == {NAME: "of the next"}
+    assert download(gateway, next_key).text == "of the next"
+    other = {"second": "plain", "plain": "second"}[next_key]
+    assert download(gateway, other).status_code == 404
 
 
 def test_a_name_that_expired_at_the_service_is_of_the_key_that_uses_it_next(gateway):

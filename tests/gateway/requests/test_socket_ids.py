@@ -76,6 +76,22 @@ THEFTS = {
         LIVE,
         [set_up(), say(named()).replace('"fileUri"', '"fileUri": "x", "fileUri"')],
     ),
+    "turns that are there twice": (
+        LIVE,
+        [set_up(), say(named()).replace('"turnComplete"', '"turns": [], "turnComplete"')],
+    ),
+    "content that is there twice": (
+        LIVE,
+        [set_up(), say(named())[:-1] + ', "clientContent": {}}'],
+    ),
+    "an item that is there twice": (
+        REALTIME,
+        [json.dumps({"type": "conversation.item.create", "item": ITEM})[:-1] + ', "item": {}}'],
+    ),
+    "a file in another spelling": (
+        LIVE,
+        [set_up(), say(named(URI.replace("/files/", "/x/../files//")))],
+    ),
     "a file of OpenAI": (
         REALTIME,
         [json.dumps({"type": "conversation.item.create", "item": ITEM})],
@@ -112,6 +128,72 @@ def test_a_key_with_account_state_names_all(gateway, case):
         for each in messages:
             client.send(each)
         until(lambda: gateway.service.sockets and gateway.service.sockets[0] == messages)
+
+
+@pytest.mark.parametrize("handle", [["handle-of-plain"], {"x": "handle-of-plain"}])
+def test_a_handle_that_is_no_text_does_not_pass(gateway, handle):
+    assert "not a text" in send_last(gateway, set_up(sessionResumption={"handle": handle}))
+    assert gateway.service.sockets == []
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32-le"])
+def test_a_message_in_another_encoding_does_not_pass(gateway, encoding):
+    said = say(named()).encode(encoding)
+    assert "UTF-8" in send_last(gateway, set_up(), said)
+    assert gateway.service.sockets == [[set_up()]]
+
+
+def test_a_session_is_set_up_once(gateway):
+    assert "first message" in send_last(gateway, set_up(), set_up(model="models/other"))
+    assert gateway.service.sockets == [[set_up()]]
+
+
+def send_last(gateway: Any, *messages: str | bytes) -> str:
+    """Send messages; return why the socket closed after the last one."""
+    with opened(gateway, LIVE, "second") as client:
+        for each in messages[:-1]:
+            client.send(each)
+            client.recv(WAIT)
+        client.send(messages[-1])
+        with pytest.raises(ConnectionClosed) as closed:
+            client.recv(WAIT)
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code == 1008
+    return closed.value.rcvd.reason
+
+
+TRANSCRIPTIONS = [
+    {"audio": {"input": {"transcription": {"model": "gpt-4o-transcribe"}}}},
+    {"input_audio_transcription": {"model": "gpt-4o-transcribe"}},
+    {"model": "gpt-realtime-2"},
+]
+
+
+@pytest.mark.parametrize("session", TRANSCRIPTIONS)
+@pytest.mark.parametrize("spelling", ["plain", "escaped", "twice"])
+def test_a_message_names_only_models_of_its_key(gateway, session, spelling):
+    message = update(**session)
+    if spelling == "escaped":
+        message = message.replace('"model"', '"m\\u006fdel"')
+    if spelling == "twice":
+        message = message[:-1] + ', "session": {}}'
+    with opened(gateway, REALTIME, "models") as client:
+        client.send(message)
+        with pytest.raises(ConnectionClosed) as closed:
+            client.recv(WAIT)
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code == 1008
+    assert gateway.service.sockets == [[]]
+    with opened(gateway, REALTIME, "second") as client:
+        client.send(update(**session))
+        until(lambda: gateway.service.sockets[1:] == [[update(**session)]])
+
+
+def test_a_message_names_a_model_that_its_key_may_use(gateway):
+    message = update(model="gpt-realtime")
+    with opened(gateway, REALTIME, "models") as client:
+        client.send(message)
+        until(lambda: gateway.service.sockets == [[message]])
 
 
 def test_a_socket_names_what_its_key_made_and_what_was_made_elsewhere(gateway):

@@ -7,7 +7,7 @@ might understand is counted; what no service can limit is not admitted under a q
 from collections.abc import Iterable, Sequence
 from math import ceil, isfinite
 
-from ...canon import MEDIA, Json, MediaKind, Usage
+from ...canon import MEDIA, Json, MediaKind, Usage, get_path
 from ...dialects import Endpoint, OutputField, iter_ids, may_escape_names
 from ...errors import BadParameter
 from ..requests.routed_request import UNKNOWN_OUTPUT
@@ -64,6 +64,13 @@ def check_named_files(
     """
     if endpoint.counts != "body" or all(quota.unit == "requests" for quota in quotas):
         return
+    for path in endpoint.account_at:
+        if get_path(raw, path.split(".")):
+            message = (
+                f"{path} brings text of an unknown number of tokens: this key or route has a "
+                "budget or a rate limit of tokens; send the content itself"
+            )
+            raise BadParameter(message)
     if any(iter_ids(raw, tuple(names))):
         message = (
             "the request names a file of an unknown number of tokens: this key or route "
@@ -74,10 +81,16 @@ def check_named_files(
 
 def _find_limit(place: OutputField, raw: Json, providers: Iterable[str]) -> int | None:
     """Return how much each answer may have; None if that is not known."""
-    value = raw.get(place.field) if isinstance(raw, dict) else None
-    if value is None:
-        return place.default if all(each in place.default_at for each in providers) else None
-    return _read_count(value)
+    fields, asked = raw if isinstance(raw, dict) else {}, tuple(providers)
+    limits: list[int | None] = []
+    if fields.get(place.field) is None:
+        limits.append(place.default if all(each in place.default_at for each in asked) else None)
+    for name in (place.field, *place.others):
+        if (value := fields.get(name)) is not None:
+            is_ignored = isinstance(value, str) and any(each in place.numbers_at for each in asked)
+            limits.append(None if is_ignored else _read_count(value))
+    known = [each for each in limits if each is not None]
+    return max(known) if len(known) == len(limits) else None
 
 
 def _find_times(place: OutputField, raw: Json) -> int:

@@ -39,11 +39,13 @@ from .endpoint_answer import (
 )
 from .endpoint_content import EndpointContent, read_content
 from .endpoint_ids import (
+    check_account_things,
     check_list,
     claim_names,
     find_given,
     find_home,
     forget_names,
+    load_claims,
     record_ids,
 )
 from .endpoint_request import make_request, pick_answer_headers
@@ -124,6 +126,7 @@ class EndpointExchange:
         self.record.set_meter(self.meter)
         self._content: EndpointContent | None = None
         self._makes_ids = True  # else it names things that were made elsewhere
+        self._claims: dict[str, bytes] = {}  # of the names that it deletes
 
     async def run(self) -> None:
         """Check, send and pass on; raises what is written as an error."""
@@ -136,6 +139,7 @@ class EndpointExchange:
             self._arrival, match, max_body=server.max_body, max_upload=server.max_upload
         )
         self.record.requested_model = content.model or ""
+        check_account_things(match, content.raw, self._requester)
         ids = (*match.ids, *content.references, *self._find_upload())
         home = await find_home(gateway, self._requester, ids)
         self._makes_ids = home is not None or not ids
@@ -158,6 +162,8 @@ class EndpointExchange:
             gateway, self._arrival.id, quotas=quotas, endpoint=match.endpoint, call=first
         )
         self.record.admit(admission)
+        if match.deletes_name:
+            self._claims = await load_claims(gateway, match.ids)
         await self._send_in_order(content, targets, most=first)
 
     def _check_rules(self, content: EndpointContent | None, route: GatewayRoute | None) -> None:
@@ -315,7 +321,7 @@ class EndpointExchange:
                 await self._pass_whole(answer, (status, headers), hidden, reader, target)
             else:
                 if self._match.deletes_name:
-                    await forget_names(self._gateway, self._match.ids)
+                    await forget_names(self._gateway, self._match.ids, self._claims)
                 await self._pass_stream(answer, (status, headers), hidden, reader)
             call.found = reader.found
         finally:

@@ -11,12 +11,13 @@ import msgspec
 from msgspec import Raw
 
 from ...canon import HttpRequest, Json, get_decoder
-from ...dialects import EndpointMatch, find_resource, find_texts
+from ...dialects import EndpointMatch, find_resource, find_texts, parse_message
 from ...errors import BadParameter
 from ..server.arrival import Arrival
 from .body_pieces import BodyPieces
 from .form_scanner import FormField, FormScanner
 from .read_request import BodyProblem, announces_body
+from .repeated_fields import check_no_repeats, mentions
 from .upload_pass import PASS
 
 MODEL = "model"
@@ -123,14 +124,16 @@ def _read_json(match: EndpointMatch, content: EndpointContent) -> None:
     body, endpoint = content.body, match.endpoint
     purpose = endpoint.purpose
     api, place = match.api, endpoint.output
-    named = (*api.references, *api.addresses)
+    named = (*api.references, *api.addresses, *endpoint.account_at)
     watched = (
         MODEL,
         *named,
         *((purpose.field,) if purpose else ()),
-        *((place.field, *place.times) if place else ()),
+        *((place.field, *place.others, *place.times) if place else ()),
     )
     check_once(body, watched)
+    if mentions(body, (*named, *((MODEL,) if endpoint.models_at else ()))):
+        check_no_repeats(body)
     try:
         raw = content.raw = msgspec.json.decode(body) if body.strip() else {}
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -223,7 +226,8 @@ async def _read_form(
     endpoint, purpose = match.endpoint, match.endpoint.purpose
     is_named = purpose is not None and purpose.call == match.call
     once = (MODEL, *((purpose.field,) if purpose else ()))
-    scanner = FormScanner(kind, (*once, *match.api.references), once=once)
+    names, takes_files = (*once, *match.api.references), endpoint.model != "form"
+    scanner = FormScanner(kind, names, once=once, takes_files=takes_files)
     max_body, max_upload = limits
     pieces = content.pieces = BodyPieces(arrival.receive_body, max_upload, check=scanner.feed)
     wanted = MODEL if endpoint.model == "form" else purpose.field if is_named and purpose else ""
@@ -245,7 +249,19 @@ async def _read_form(
     if wanted and (found := scanner.find(wanted)) is not None:
         content.fields[wanted] = found.text
     named = (each for name in match.api.references for each in scanner.fields.get(name, ()))
-    content.references = tuple(find_resource(each.text) or each.text for each in named)
+    content.references = (
+        *(find_resource(each.text) or each.text for each in named),
+        *(id for each in scanner.objects for id in _find_inner(match, each)),
+    )
+
+
+def _find_inner(match: EndpointMatch, value: bytes) -> tuple[str, ...]:
+    """Return the ids of stored things in a field of a form that is JSON."""
+    check_no_repeats(value, "a field of the form")
+    raw = parse_message(value)
+    if raw is None:
+        raise BadParameter("a field of the form names something like JSON, and is no JSON")
+    return tuple(match.api.find_references(raw))
 
 
 def _has_fields(scanner: FormScanner, wanted: str) -> bool:

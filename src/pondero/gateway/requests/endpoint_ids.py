@@ -4,9 +4,10 @@ All clients of a gateway share one account at a provider. A key with ``account_s
 the account has; any other only what it made itself.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from secrets import token_bytes
 
-from ...canon import Json
+from ...canon import Json, get_path
 from ...dialects import EndpointMatch, find_resource, find_texts
 from ...errors import BadParameter, NotFound, PermissionDenied
 from ..server.context import GatewayContext, Requester
@@ -22,6 +23,7 @@ from .stored_ids import (
 )
 
 _ENDED = b"ended"
+_CLAIM = b"claim"  # another one for each time that a name is used
 
 
 def check_list(match: EndpointMatch, requester: Requester) -> None:
@@ -33,6 +35,20 @@ def check_list(match: EndpointMatch, requester: Requester) -> None:
             "ids, or the operator writes account_state = true under [[key]]"
         )
         raise PermissionDenied(message, status=403)
+
+
+def check_account_things(match: EndpointMatch, raw: Json, requester: Requester) -> None:
+    """Raise NotFound if a body names something of the account, which all clients share."""
+    key = requester.key
+    if key is None or key.account_state:
+        return
+    for path in match.endpoint.account_at:
+        if named := get_path(raw, path.split(".")):
+            message = (
+                f"{path} {str(named)[:100]!r} was not found: it is of the account, which all keys "
+                "share; the operator writes account_state = true under [[key]]"
+            )
+            raise NotFound(message, status=404)
 
 
 async def find_home(
@@ -107,12 +123,29 @@ async def claim_names(
         return
     records = {make_owner_key(name): requester.id.encode() for name in wanted}
     records |= {make_stored_key(PROVIDER, name): home.encode() for name in wanted}
+    records |= {make_stored_key(_CLAIM, name): token_bytes(12) for name in wanted}
     await gateway.shared.owners.put({**records, **dict.fromkeys(ended, b"1")})
 
 
-async def forget_names(gateway: GatewayContext, names: Iterable[str]) -> None:
-    """Store that these names have no owner: their things were deleted."""
-    await gateway.shared.owners.put({make_owner_key(name): b"" for name in names})
+async def load_claims(gateway: GatewayContext, names: Iterable[str]) -> dict[str, bytes]:
+    """Return whose these names are, and since which claim, as records of the state."""
+    keys = (key for name in names for key in (make_owner_key(name), make_stored_key(_CLAIM, name)))
+    return await load_owners(gateway, keys, latest=True)
+
+
+async def forget_names(
+    gateway: GatewayContext, names: Iterable[str], claims: Mapping[str, bytes]
+) -> None:
+    """Store that these names have no owner: their things were deleted.
+
+    ``claims``: those before the deletion. A name that was used again since is that client's, even
+    if it is the same one.
+    """
+    now = await load_claims(gateway, names)
+    for name in names:
+        keys = (make_owner_key(name), make_stored_key(_CLAIM, name))
+        if all(now.get(key) == claims.get(key) for key in keys):
+            await gateway.shared.owners.put({make_owner_key(name): b""})
 
 
 def find_given(match: EndpointMatch, raw: Json) -> tuple[str, ...]:

@@ -124,6 +124,15 @@ def _balance(
     return [(turn.entry, turn.account) for turn in turns]
 
 
+def check_named_model(gateway: GatewayContext, model: str, key: GatewayKey | None) -> None:
+    """Raise PermissionDenied if a key may not use a model that a request names besides its own."""
+    try:
+        name = gateway.routing.resolve(model).name
+    except UsageError:
+        name = model
+    _check_models(key, name, model)
+
+
 def _find_by_model(
     gateway: GatewayContext, match: EndpointMatch, model: str, key: GatewayKey | None
 ) -> tuple[EndpointTarget, ...]:

@@ -6,11 +6,17 @@ one and not by another. What is not written as RFC 7578 says is rejected, wherev
 
 import re
 from collections.abc import Iterable
+from urllib.parse import unquote_to_bytes
 
+from ...dialects import may_escape_names
 from ...errors import BadParameter
 
 LONGEST_FIELD = 512
 """Maximum bytes of a field that is read."""
+LONGEST_JSON = 256 * 1024
+"""Maximum bytes of a field whose value may be JSON."""
+_BOM = b"\xef\xbb\xbf"
+_OPENING = (b"{", b"[")  # of JSON
 _HEADERS = 8 * 1024  # bytes of the headers of one part
 _TYPE = re.compile(
     r'multipart/form-data\s*;\s*boundary=(?:"([^"\\\r\n]{1,70})"|([A-Za-z0-9\'()+_,./:=?-]{1,70}))\s*',
@@ -43,15 +49,25 @@ class FormScanner:
     """Reads a form in pieces; ``fields`` are the watched ones that were found, in order.
 
     One of ``once`` is a field of the form; any other may be one of an object, images[0][file_id].
+    ``objects``: the values of other fields that may be JSON, in which names can be too. With
+    ``takes_files`` a file of JSON is the client's own, else it is such a field.
     """
 
-    def __init__(self, kind: str, names: Iterable[str], *, once: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        kind: str,
+        names: Iterable[str],
+        *,
+        once: Iterable[str] = (),
+        takes_files: bool = True,
+    ) -> None:
         found = _TYPE.fullmatch(kind.strip())
         if found is None:
             raise BadParameter("a form is multipart/form-data with one boundary")
         self._mark = b"--" + (found[1] or found[2]).encode("latin-1", "replace")
         self._names = frozenset(name.encode() for name in names)
         self._once = frozenset(once)
+        self._takes_files = takes_files
         self._inner = frozenset(name for name in self._names if name.decode() not in self._once)
         self._folded = frozenset(map(bytes.lower, self._inner))
         self._held = b""
@@ -59,7 +75,9 @@ class FormScanner:
         self._step = self._begin
         self._name: str | None = None  # of the watched part that is being read
         self._begun = 0
+        self._has_json: bool | None = None  # the part that is being read; None: not known yet
         self.fields: dict[str, list[FormField]] = {}
+        self.objects: list[bytes] = []
         self.has_file: bool = False
         self.is_whole: bool = False
         self.is_read: bool = False
@@ -101,7 +119,7 @@ class FormScanner:
             if len(self._held) > _HEADERS:
                 raise BadParameter("the headers of a part of the form are too long")
             return False
-        name, is_file = _read_name(self._held[:end])
+        name, is_file, is_json = _read_name(self._held[:end])
         self.has_file = self.has_file or is_file
         watched = self._find_watched(name)
         self._drop(end + 4)
@@ -111,6 +129,9 @@ class FormScanner:
         if self._name in self._once and self._name in self.fields:
             raise BadParameter(f"the form has the field {self._name!r} twice; send it once")
         self._begun = self._offset
+        is_text = not is_file or (is_json and not self._takes_files)
+        # Where nothing is looked for inside of objects, JSON is as good as any text.
+        self._has_json = None if self._inner and is_text and self._name is None else False
         self._step = self._read_content
         return True
 
@@ -127,10 +148,13 @@ class FormScanner:
 
     def _read_content(self) -> bool:
         at = self._held.find(self._mark)
+        self._look_for_json(at)
         if at < 0:
             self._check_length(len(self._held) - len(self._mark))
-            if self._name is None:  # the mark and the line's end before it may be cut
+            if self._name is None and not self._has_json:
+                # The mark and the line's end before it may be cut.
                 self._drop(max(0, len(self._held) - len(self._mark) - 2))
+                self._begun = self._offset
             return False
         after = self._held[at + len(self._mark) : at + len(self._mark) + 2]
         if len(after) < 2:
@@ -143,14 +167,35 @@ class FormScanner:
             self._check_length(at - 2 - begin)
             field = FormField(self._held[begin : at - 2], self._begun, self._offset + at - 2)
             self.fields.setdefault(self._name, []).append(field)
+        elif self._has_json:
+            self._take_json(self._held[self._begun - self._offset : at - 2])
         self._drop(at + len(self._mark) + 2)
         self._name = None
         self._step = self._read_headers if after == b"\r\n" else self._finish
         return True
 
+    def _look_for_json(self, at: int) -> None:
+        """Find out from its first bytes whether a part may be JSON, which is then kept."""
+        if self._has_json is not None:
+            return
+        begin = self._held[: at if at >= 0 else max(0, len(self._held) - len(self._mark) - 2)]
+        text = begin.removeprefix(_BOM).lstrip()
+        if text:
+            self._has_json = text[:1] in _OPENING
+
+    def _take_json(self, value: bytes) -> None:
+        names = (b'"%b"' % each for each in self._inner)
+        may_name = any(map(value.__contains__, names)) or may_escape_names(value.__contains__)
+        if may_name and self.is_read:
+            raise BadParameter("a field with JSON that names something must come before the file")
+        if may_name:
+            self.objects.append(value)
+
     def _check_length(self, size: int) -> None:
         if self._name is not None and size > LONGEST_FIELD:
             raise BadParameter(f"the field {self._name!r} may have {LONGEST_FIELD} bytes")
+        if self._has_json and size > LONGEST_JSON:
+            raise BadParameter(f"a field with JSON may have {LONGEST_JSON} bytes")
 
     def _finish(self) -> bool:
         self.is_whole = True
@@ -160,17 +205,18 @@ class FormScanner:
 
 
 def _simplify(name: bytes) -> bytes:
-    """Return a name as the most generous server reads it, such as model[] and Model."""
-    return name.replace(b"\\", b"").partition(b"[")[0].strip().lower()
+    """Return a name as the most generous server reads it, such as model[], Model and 'model'."""
+    plain = unquote_to_bytes(name).replace(b"\\", b"").partition(b"[")[0]
+    return plain.strip(b" \t\r\n\"'").lower()
 
 
-def _read_name(headers: bytes) -> tuple[bytes, bool]:
-    """Return the name of a part, and whether it is a file.
+def _read_name(headers: bytes) -> tuple[bytes, bool, bool]:
+    """Return the name of a part, whether it is a file, and whether it is said to be JSON.
 
     Raises BadParameter unless there is exactly one name.
     """
     named: list[bytes] = []
-    is_file = False
+    is_file = is_json = False
     for line in headers.split(b"\r\n"):
         header, colon, value = line.partition(b":")
         if not colon or not header or header.strip() != header or b"\n" in line or b"\r" in line:
@@ -183,6 +229,8 @@ def _read_name(headers: bytes) -> tuple[bytes, bool]:
                 raise BadParameter("a part of the form has no plain name")
             named += names
             is_file = len(pairs) > len(names)
+        elif header.lower() == b"content-type":
+            is_json = b"json" in value.lower()
         elif header.lower() == b"content-transfer-encoding" and value.strip().lower() not in (
             b"binary",
             b"8bit",
@@ -191,4 +239,4 @@ def _read_name(headers: bytes) -> tuple[bytes, bool]:
             raise BadParameter("a part of the form has an encoding of its own")
     if len(named) != 1:
         raise BadParameter("a part of the form has no plain name")
-    return named[0], is_file
+    return named[0], is_file, is_json

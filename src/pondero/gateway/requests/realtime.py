@@ -5,27 +5,14 @@ most it can use. Under a quota, one answer is made after the other, and if the q
 more, both ends close. They close too if the key ends.
 """
 
-from asyncio import FIRST_COMPLETED, CancelledError, Event, create_task, timeout, wait
-from secrets import token_hex
+from asyncio import FIRST_COMPLETED, CancelledError, create_task, timeout, wait
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 import msgspec
 
-from ...canon import Json, Usage
-from ...dialects import (
-    AnswerUsage,
-    Endpoint,
-    EndpointMatch,
-    SocketTurns,
-    TurnEvent,
-    find_request,
-    find_socket,
-    get_dialect,
-    read_event_usage,
-    read_turn_event,
-    restore_failed_id,
-    set_request_id,
-)
+from ...canon import Json
+from ...dialects import Endpoint, EndpointMatch, find_socket, get_dialect
 from ...errors import BadParameter, PonderoError
 from ...exchange import list_keys
 from ...transport import (
@@ -42,7 +29,6 @@ from ..quotas.endpoint_use import EndpointCall, admit_socket, check_price
 from ..quotas.quota import Quota, find_quotas
 from ..quotas.socket_answers import SocketAnswers, SocketCall
 from ..quotas.socket_quota import SocketMeter, SocketQuota
-from ..quotas.usage_meter import Figures
 from ..server.context import GatewayContext, Requester
 from ..server.sockets import Socket, SocketEnd, SocketOpening
 from .endpoint_access import check_listed, check_rules
@@ -53,7 +39,9 @@ from .errors import describe_reason, error_response, redact_bytes, write_error
 from .request_id import HEADER, name_request
 from .requester import AccessDenied, identify
 from .routed_request import ClientRequest
+from .socket_count import SocketCount
 from .socket_ids import SocketIds
+from .socket_models import SocketModels
 
 _SETUP = 10.0  # seconds for the first message, if that names the model
 _REJECTED = 1008  # a rule was broken (RFC 6455, 7.4.1)
@@ -61,6 +49,7 @@ _FAILED = 1011
 _AWAY = 1001
 _OPEN = 101
 _LONGEST_REASON = 120  # bytes; a close frame has room for 123
+_LAST = 2.0  # seconds in which a service says what a cancelled answer used
 _LOOK = 1.0  # second between two looks at the key, while messages pass that ask for no answer
 _SPENT = "a budget or a rate limit of this key, route or account is spent"
 
@@ -117,14 +106,12 @@ class SocketExchange:
         self._quota: SocketQuota = SocketQuota(gateway, opening.id, ())
         self._account: SocketAccount | None = None
         self._quotas: tuple[Quota, ...] = ()  # of the key, its group and the route
-        self._requests: dict[str, Json] = {}  # our id of each, and the client's
-        self._is_idle = Event()  # no answer is being made
-        self._is_idle.set()
+        self._count: SocketCount | None = None
         self._is_refused = False  # by the gateway, in the middle
-        self._has_reported = False  # something, since the latest end of an answer
         self._looked = gateway.now()
         self._hidden = KeyFilter(())
         self._ids = SocketIds(gateway, requester, match)
+        self._models = SocketModels(gateway, requester.key, match.endpoint)
 
     async def run(self) -> None:
         """Check, connect, and pass messages until one side ends; raises PonderoError before."""
@@ -142,7 +129,7 @@ class SocketExchange:
         content.model = _read_setup(first, match.endpoint)
         target = await self._connect_in_order(content, await self._admit(content))
         if self._service is not None and self._used is not None:
-            self._used.answers.note_message(first)
+            self._used.note_message(first)
             await self._service.send(_rename_setup(first, match, target, content.model))
         await self._pass_messages(client)
 
@@ -215,8 +202,14 @@ class SocketExchange:
         self._hidden = KeyFilter(list_keys(http))
         headers = {n: v for n, v in http.headers.items() if n not in ("content-type", "accept")}
         offered = [each for each in self._opening.subprotocols if each in match.api.protocols]
-        answers = SocketAnswers(match.endpoint.turns, target.model)
-        self._used = SocketCall(target.provider, target.model, None, answers=answers)
+        self._used = SocketCall(
+            target.provider,
+            target.model,
+            None,
+            answers=SocketAnswers(match.endpoint.turns, target.model),
+            transcriptions=SocketAnswers(match.endpoint.transcriptions, target.model),
+        )
+        self._count = SocketCount(match.endpoint, self._used, self._quota)
         self.meter.begin_socket(self._used)
         try:
             self._service = await open_service_socket(
@@ -247,6 +240,8 @@ class SocketExchange:
         for task in (there, back):
             if task in done:
                 await self._end(client, task.exception())
+        if self._is_refused:
+            await self._count_last(service)
 
     async def _end(self, client: Socket, error: BaseException | None) -> None:
         """Close the other side as the first one was closed."""
@@ -270,47 +265,28 @@ class SocketExchange:
 
     async def _pass_up(self, client: Socket, service: ServiceSocket) -> None:
         """Pass the client's messages on; a request for an answer needs room in all quotas."""
-        turns, used = self._match.endpoint.turns, self._used
-        while used is not None:
+        count, used = self._count, self._used
+        while count is not None and used is not None:
             message = await self._ids.check(await client.receive())
-            if self._quota.counts and turns is not None and turns.request_id:
-                data = message.encode() if isinstance(message, str) else message
-                check_once(data, ("type", turns.request_id))
-            request = find_request(message, turns) if turns is not None else None
+            self._models.check(message)
+            request = count.find_request(message)
+            if request is not None and request.waits:
+                await self._wait_until_idle(client, count)
+            # The key may have ended during the wait.
             why = await self._find_denial(asks=request is not None)
-            if why is None and request is not None and turns is not None:
-                message, why = await self._begin_answer(client, message, request, turns)
+            if why is None and request is not None:
+                message, has_room = await count.ask(request, message)
+                why = None if has_room else _SPENT
+                self.record.save_progress()
             if why is not None:
-                await self._close_both(client, why)
+                await self._refuse(client, why)
                 return
-            used.answers.note_message(message)
+            used.note_message(message)
             await service.send(message)
 
-    async def _begin_answer(
-        self, client: Socket, message: str | bytes, request: Json, turns: SocketTurns
-    ) -> tuple[str | bytes, str | None]:
-        """Return a request as it is sent; or, if it is not, why."""
-        used = self._used
-        if used is None:
-            return message, None
-        id = f"evt_{token_hex(12)}"
-        if self._quota.counts:
-            if turns.is_parallel:
-                await self._wait_until_idle(client)
-            most = self._make_figures(used.assume_spoken(used.answers.find_most()))
-            # Where answers are not parallel, one is for all that was asked before its end.
-            if not used.answers.open and not await self._quota.begin(most):
-                return message, _SPENT
-            if turns.request_id:  # else an error could be taken for one of another message
-                message, self._requests[id] = set_request_id(request, turns, id)
-        used.answers.ask(id)
-        self._is_idle.clear()
-        self.record.save_progress()
-        return message, None
-
-    async def _wait_until_idle(self, client: Socket) -> None:
+    async def _wait_until_idle(self, client: Socket, count: SocketCount) -> None:
         """Wait until no answer is being made; raises SocketEnd if the client leaves."""
-        idle, left = create_task(self._is_idle.wait()), create_task(client.wait_until_left())
+        idle, left = create_task(count.idle.wait()), create_task(client.wait_until_left())
         try:
             await wait((idle, left), return_when=FIRST_COMPLETED)
         finally:
@@ -335,82 +311,40 @@ class SocketExchange:
             return f"{self._account.name} takes no more requests now; connect again"
         return None
 
-    async def _close_both(self, client: Socket, reason: str) -> None:
+    async def _refuse(self, client: Socket, reason: str) -> None:
+        """End what the service is making, and close the client's side."""
         self._is_refused = True
         self.record.note(end="failed", reason=reason)
+        if self._service is not None and self._count is not None:
+            with suppress(ServiceSocketEnd):
+                for cancel in self._count.list_cancels():
+                    await self._service.send(cancel)
         await client.close(_REJECTED, _shorten(reason))
-        if self._service is not None:
-            await self._service.close(_AWAY)
+
+    async def _count_last(self, service: ServiceSocket) -> None:
+        """Count what the service says of answers that were cancelled."""
+        count = self._count
+        try:
+            async with timeout(_LAST):
+                while count is not None and count.is_cancelled and not count.idle.is_set():
+                    await count.count(await service.receive())
+        except (TimeoutError, ServiceSocketEnd):
+            return
 
     async def _pass_down(self, client: Socket, service: ServiceSocket) -> None:
         """Pass the service's messages on; if a quota is spent, close both ends."""
-        while True:
+        count, used = self._count, self._used
+        while count is not None and used is not None:
             message = await service.receive()
             self.record.note_first()
-            if self._used is not None:
-                await self._ids.record(message, self._used.provider.name)
-            message, has_room = await self._count(message)
-            await client.send(self._redact(message))
-            if not has_room:
-                await self._close_both(client, _SPENT)
+            await self._ids.record(message, used.provider.name)
+            found = await count.count(message)
+            if found.is_notable:
+                self.record.save_progress()
+            await client.send(self._redact(found.message))
+            if not found.has_room:
+                await self._refuse(client, _SPENT)
                 return
-
-    async def _count(self, message: str | bytes) -> tuple[str | bytes, bool]:
-        """Count what a message reports; return it for the client, and whether there was room."""
-        endpoint, used = self._match.endpoint, self._used
-        if used is None:
-            return message, True
-        used.answers.note_message(message)
-        found = read_event_usage(message, endpoint)
-        self._has_reported = self._has_reported or bool(found)
-        has_room = True
-        turns = endpoint.turns
-        event = read_turn_event(message, turns) if turns is not None else TurnEvent()
-        if event.begins:
-            used.answers.begin(event.answer)
-            self._is_idle.clear()
-        if event.ends and turns is not None:
-            has_room = await self._end_answer(used, event, found, turns)
-        elif found:
-            used.add(found)
-            has_room = await self._quota.add(self._make_figures(found.usage))
-        if event.is_error and turns is not None:
-            message = self._fail_request(used, message, event, turns)
-        if event.ends or event.is_error or found:
-            self.record.save_progress()
-        if not used.answers.open:
-            self._is_idle.set()
-        return message, has_room
-
-    async def _end_answer(
-        self, used: SocketCall, event: TurnEvent, found: AnswerUsage, turns: SocketTurns
-    ) -> bool:
-        most = used.assume_spoken(used.answers.end(event.answer))
-        is_known = bool(found) or (self._has_reported and not turns.is_parallel)
-        self._has_reported = False
-        if not is_known:
-            found = AnswerUsage(most)
-        used.add(found, is_estimated=not is_known)
-        return await self._quota.end(self._make_figures(found.usage))
-
-    def _fail_request(
-        self, used: SocketCall, message: str | bytes, event: TurnEvent, turns: SocketTurns
-    ) -> str | bytes:
-        """Forget a request that the service rejects; return the error for the client."""
-        if not self._quota.counts:
-            used.answers.fail(None)
-            return message
-        if event.failed is None or event.failed not in self._requests:
-            return message
-        used.answers.fail(event.failed)
-        self._quota.release()
-        return restore_failed_id(message, turns, self._requests.pop(event.failed))
-
-    def _make_figures(self, usage: Usage | None) -> Figures:
-        if usage is None or self._used is None:
-            return Figures()
-        one = EndpointCall(self._used.provider, self._used.model, None, AnswerUsage(usage))
-        return Figures(usage=usage, cost=one.find_price())
 
     def _redact(self, message: str | bytes) -> str | bytes:
         if isinstance(message, bytes):

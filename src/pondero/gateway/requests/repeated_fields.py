@@ -46,12 +46,24 @@ def check_named_once(
     """
     if rules is None or key is None or key.account_state:
         return
-    if not is_named and not any(map(body.__contains__, _quote(rules.named_at))):
-        return
+    if is_named or mentions(body, rules.named_at):
+        check_no_repeats(body)
+
+
+def mentions(body: bytes, names: tuple[str, ...]) -> bool:
+    """Return whether JSON may have one of these fields."""
+    return any(map(body.__contains__, _quote(names))) or may_escape_names(body.__contains__)
+
+
+def check_no_repeats(body: bytes, holder: str = "the request") -> None:
+    """Raise BadParameter if any object of a body has a field twice.
+
+    An object around a name may be there twice too, and services differ in which one they read.
+    """
     try:
-        json.loads(body, object_pairs_hook=partial(_check_fields, "the request"))
+        json.loads(body, object_pairs_hook=partial(_check_fields, holder))
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
-        return  # the rules of its API have read it
+        return  # the rules of its API read it too, and reject it
 
 
 @cache

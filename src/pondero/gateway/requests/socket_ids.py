@@ -8,6 +8,7 @@ from ...errors import BadParameter, NotFound
 from ..server.context import GatewayContext, Requester
 from .endpoint_content import check_once
 from .endpoint_ids import record_ids
+from .repeated_fields import check_no_repeats
 from .stored_ids import can_change_owner, describe_foreign_id, load_owners, make_owner_key
 
 
@@ -36,9 +37,12 @@ class SocketIds:
         if key is None or key.account_state:
             return message
         data = _encode(message)
+        if isinstance(message, bytes):
+            _check_encoding(message)
         if not (any(map(data.__contains__, self._marks)) or may_escape_names(data.__contains__)):
             return message
         check_once(data, self._names)
+        check_no_repeats(data, "a message")
         try:
             raw = msgspec.json.decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -52,6 +56,9 @@ class SocketIds:
             if (named := get_path(raw, tuple(path.split(".")))) is not None:
                 id = named.get("id") if isinstance(named, dict) else named
                 raise NotFound(describe_foreign_id(str(id)), status=404)
+        for path in endpoint.own_at:
+            if not isinstance(get_path(raw, path.split(".")), str | None):
+                raise BadParameter(f"{path} is not a text")
         own = {id for path in endpoint.own_at for id in find_texts(raw, path)}
         wanted = (*own, *self._match.api.find_references(raw))
         if not wanted:
@@ -77,6 +84,16 @@ class SocketIds:
             return
         ids = [id for path in self._match.endpoint.gives for id in find_texts(raw, path)]
         await record_ids(self._gateway, self._requester, ids, home=provider)
+
+
+def _check_encoding(message: bytes) -> None:
+    """Raise BadParameter for a message in which names could not be found: JSON in UTF-16."""
+    try:
+        message.decode()
+    except UnicodeDecodeError:
+        raise BadParameter("a message is not UTF-8") from None
+    if b"\0" in message:
+        raise BadParameter("a message is not JSON in UTF-8")
 
 
 def _encode(message: str | bytes) -> bytes:

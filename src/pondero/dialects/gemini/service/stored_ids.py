@@ -66,5 +66,5 @@ STORED_IDS = StoredIds(
     reject=reject,
     find_given=find_given,
     find_address=find_resource,
-    named_at=_FILES[:2],
+    named_at=(*_FILES, *_CACHES),
 )

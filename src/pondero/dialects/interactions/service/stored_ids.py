@@ -21,15 +21,21 @@ MARKS = (b'"interaction.created"', b'"interaction.completed"', b'"continuation_t
 END_MARKS = (b'"interaction.completed"',)
 """In the event that ends a stream."""
 _NAMES = ("previous_interaction_id", "continuation_token", "environment")
-NAMED_AT = ("uri",)
-"""Fields of files."""
+NAMED_AT = (
+    *("uri", "file_uri", "fileUri", "file_search_store_names", "fileSearchStoreNames"),
+    *("cached_content", "cachedContent"),
+)
+"""Fields of files, of stores of them, and of cached content."""
 _FOLDED = {name.replace("_", ""): name for name in _NAMES}
 _QUERY = ("stream", "last_event_id", "include_input")
 _HEADERS = ("accept", "api-revision")
 _FIELDS = get_decoder(dict[str, Raw])
 # Values that name something which this API did not make, at any depth.
 _FILES = frozenset({"uri", "fileuri", "filesearchstorenames", "cachedcontent"})
-_MARKS = (b"files", b"ileSearchStores", b"cachedContents", b"%")
+_MARKS = (
+    *(b"files", b"ileSearchStores", b"cachedContents", b"%"),
+    *(b'%b"' % each.encode() for each in NAMED_AT),  # the name itself may be in another spelling
+)
 
 
 class _Counts(Struct):
