@@ -438,7 +438,8 @@ def test_an_answer_that_is_cut_off_is_kept_as_far_as_it_came(call, kept, service
     assert "ended before" in err
     ((_, (question, answer)),) = kept()
     assert (question.partial, answer.partial) == (False, True)
-    assert (answer.message.text, answer.usage) == ("one two three", None)
+    # the service reports the prompt when an answer begins, and its output only at the end
+    assert (answer.message.text, answer.usage.input) == ("one two three", 5)
     assert call("ask", "-c", "What is 5 * 5?")[:2] == (0, "5 * 5 = 25\n")
 
 

@@ -1,5 +1,7 @@
 """The status line: as much as fits, the least important left out first."""
 
+from collections.abc import Iterable
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -50,7 +52,11 @@ def status(state: ChatState, width: int) -> tuple[StatusPiece, ...]:
 def _fit_pieces(state: ChatState, width: int) -> tuple[StatusPiece, ...]:
     found = _fit(_pieces(state), width)
     brief = _fit([_shorten_cost(piece) for piece in _pieces(state)], width)
-    return brief if len(brief) > len(found) else found
+    return brief if _count_needed(brief) > _count_needed(found) else found
+
+
+def _count_needed(pieces: Iterable[StatusPiece]) -> int:
+    return sum(piece.rank < _SPARE for piece in pieces)
 
 
 def _shorten_cost(piece: StatusPiece) -> StatusPiece:

@@ -106,7 +106,7 @@ _FILE = re.compile(r"[^\n]+:\n\n`{3,}\n")  # how a text file is attached
 
 
 def _question_text(message: Message) -> str:
-    """Return a question as it was shown when it was sent; empty if this is none."""
+    """Return a question as it was shown when it was sent; empty for tool results."""
     parts = [part for part in message.parts if isinstance(part, Text | Image | Blob)]
     if len(parts) < len(message.parts):
         return ""
