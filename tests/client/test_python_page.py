@@ -26,7 +26,8 @@ PRINTED = {
 }
 """Pages whose blocks continue each other, and some of what they print."""
 PROGRAMS = {path.stem for path in (ROOT / "examples").iterdir()}
-PROGRAMS -= {"README", "elsewhere", "notes_server"}  # the server is a part of the agent
+# The server is a part of the agent, and the invoice is what one program reads.
+PROGRAMS -= {"README", "elsewhere", "invoice", "notes_server"}
 FAILURES = (ROOT / "docs" / "guides" / "failures.md").read_text("utf-8")
 
 

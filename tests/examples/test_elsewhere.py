@@ -56,7 +56,7 @@ def test_every_program_has_another_version():
     assert others == {f"elsewhere/{path.name}" for path in (FOLDER / "elsewhere").glob("*.py")}
 
 
-_HELPERS = {"README.md", "elsewhere", "notes_server.py", "__pycache__"}
+_HELPERS = {"README.md", "invoice.txt", "elsewhere", "notes_server.py", "__pycache__"}
 
 
 def test_the_summary_of_anthropic(text, capsys):

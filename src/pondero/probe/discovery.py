@@ -11,6 +11,7 @@ from msgspec import Struct, json, to_builtins
 
 from ..thinking import (
     LEVELS,
+    PROBED,
     Capability,
     Decision,
     Placement,
@@ -129,7 +130,7 @@ def make_model_row(
     found: Discovery, placements: Mapping[str, Placement], known: Capability, *, checked: str
 ) -> dict[str, Any]:
     """Return the facts of a row of models.toml; ``known`` has the range of numbers, if any."""
-    facts: dict[str, Any] = {"evidence": "recorded", "source": "probed", "checked": checked}
+    facts: dict[str, Any] = {"evidence": "recorded", "source": PROBED, "checked": checked}
     if found.thinks is False:
         return {"thinks": False, "default": "off", **facts}
     style = found.best_style()

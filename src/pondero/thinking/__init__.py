@@ -46,6 +46,7 @@ from .placement import (
     visibility_paths,
 )
 from .plan import (
+    PROBED,
     Plan,
     PlanSources,
     describe_intent,
@@ -79,6 +80,7 @@ __all__ = [
     "NOWHERE",
     "OFF",
     "ON",
+    "PROBED",
     "SAMPLING",
     "TOKENS",
     "UNSET",

@@ -114,6 +114,8 @@ def describe_result(plan: Plan) -> str:
     return words
 
 
+PROBED = "probed"
+"""The source of facts that ``pondero probe`` found on this machine."""
 _KNOWN_FROM: dict[Evidence, str] = {
     "recorded": "recorded exchanges with this service",
     "vendor page": "the vendor's documentation",
@@ -126,7 +128,7 @@ _KNOWN_FROM: dict[Evidence, str] = {
 def describe_sources(plan: Plan) -> str:
     """Return in words how it is known what the model can do, and since when."""
     facts = plan.facts
-    known_from = _KNOWN_FROM[facts.evidence]
+    known_from = "your own probe" if facts.source == PROBED else _KNOWN_FROM[facts.evidence]
     if facts.inferred and not facts.like and not facts.checked:
         return "nothing is known of this model"
     if facts.inferred:

@@ -199,7 +199,7 @@ def test_a_discovered_row_is_the_dial_afterwards(call, config_dir, provider):
     dial._entry.cache_clear()
     code, out, _ = call("levels", model)
     assert code == 0
-    assert "probed" in out
+    assert "known from your own probe" in " ".join(out.split())
     shown = json.loads(call("levels", model, "--json")[1])
     assert {plan["level"] for plan in shown["levels"]} >= {"off", *row["efforts"]}
     assert call("probe", model, "--offline")[0] == 0
