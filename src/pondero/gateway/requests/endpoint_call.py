@@ -202,8 +202,11 @@ class EndpointExchange:
                 is_told=target.model is not None and self._match.endpoint.counts == "answer",
             )
             try:
+                # It counts when it arrives, so what takes time comes before.
+                http = make_request(self._gateway, self._match, content, target)
                 await account.reserve(most.most, size=len(content.body), is_last=is_last)
-                if await self._ask(content, target, account, most=most, is_last=is_last):
+                asking = self._ask(http, content, target, account, most=most, is_last=is_last)
+                if await asking:
                     return
             except AccountFull:
                 if is_last:
@@ -213,6 +216,7 @@ class EndpointExchange:
 
     async def _ask(
         self,
+        http: HttpRequest,
         content: EndpointContent,
         target: EndpointTarget,
         account: EndpointAccount,
@@ -222,7 +226,6 @@ class EndpointExchange:
     ) -> bool:
         """Ask one account; return whether the client has its answer, else the next is asked."""
         can_repeat = content.pieces is None
-        http = make_request(self._gateway, self._match, content, target)
         call = await self.meter.begin_call(target.provider, target.model, most.most)
         account.call = call
         with self._watch() if can_repeat else nullcontext():
