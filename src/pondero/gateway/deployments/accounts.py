@@ -33,7 +33,7 @@ class AccountFull(RateLimited):
     """An account has no room for a request now; nothing was sent."""
 
 
-class AccountRejected(AccountFull):
+class AccountRejection(AccountFull):
     """The key or the credit of an account was rejected a short while ago; nothing was sent."""
 
 
@@ -93,7 +93,7 @@ class ModelTurn(Struct, frozen=True):
     def account(self) -> str:
         """Return the account whose limits and pauses are kept, "" for a provider that is alone.
 
-        A provider beside its deployments is an account like them.
+        A provider in one route with its deployments is an account like them.
         """
         return name_account(self.entry) if self.is_shared else self.entry.deployment
 

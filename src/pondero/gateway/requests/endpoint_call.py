@@ -31,8 +31,8 @@ from .body_pieces import BodyPieces
 from .endpoint_access import check_listed, check_rules
 from .endpoint_answer import (
     LONGEST,
-    check_answer,
-    join_pieces,
+    find_error_in_answer,
+    iter_from_beginning,
     read_all,
     read_beginning,
     read_error,
@@ -247,7 +247,7 @@ class EndpointExchange:
                 moves_on = await account.note_rejection(answer.head, answer.body)
             elif account.name and target.model is not None:
                 try:
-                    answer, moves_on = await check_answer(answer, account)
+                    answer, moves_on = await find_error_in_answer(answer, account)
                 except TransportError as error:  # in the middle; the client has nothing of it
                     await account.note_error(error)
                     if is_last:
@@ -349,7 +349,7 @@ class EndpointExchange:
         pieces = aiter(answer)
         body = await read_beginning(pieces)
         if len(body) > LONGEST:  # it has results in it, and no ids of them
-            await self._pass_stream(join_pieces(body, pieces), head, hidden, reader)
+            await self._pass_stream(iter_from_beginning(body, pieces), head, hidden, reader)
             return
         reader.feed(body)
         reader.end()
