@@ -257,10 +257,9 @@ class Accounts:
         """Return the seconds for which an account is paused whose key or credit was rejected."""
         return self._pauses.find_pause(account)
 
-    async def note_success(self, turn: ModelTurn) -> None:
+    async def end_pause(self, account: str) -> None:
         """End the pause of an account that was asked in spite of it, and answered."""
-        if turn.is_forced and turn.account:
-            await self._pauses.end_pause(turn.account)
+        await self._pauses.end_pause(account)
 
     def find_hold(self, account: str, model: str) -> float:
         """Return the seconds for which a model is paused, or full as another replica told."""

@@ -107,7 +107,7 @@ class EndpointAccount:
     async def note_head(self, head: ResponseHead) -> None:
         """Take over what an answer says of the account and of the service's limits."""
         if self._is_forced and head.status < 400:
-            await self._gateway.breakers.end_pause(self.name)
+            await self._gateway.accounts.end_pause(self.name)
         if not self.name or self._number is None or not self._caller.rate_limits.limits:
             return
         said = self._caller.rate_limits.read(head.headers, self._gateway.now())
