@@ -123,6 +123,21 @@ def test_the_last_account_that_answers_an_error_with_status_200_is_passed_on(mon
     assert json.loads(anyio.run(run).body) == _SPENT
 
 
+def test_an_account_that_was_rejected_is_asked_if_no_other_answers(monkeypatch):
+    async def run() -> None:
+        send, gateway, service = begin(
+            monkeypatch, Account("north"), Account("south"), model=_EMBEDDER, balance="order"
+        )
+        north, south = service.accounts.values()
+        north.status = 401
+        assert (await embed(send)).headers["x-pondero-deployment"] == "south"
+        north.status, south.is_dead = None, True  # north is healthy again, and nobody knows it
+        assert (await embed(send)).headers["x-pondero-deployment"] == "north"
+        assert gateway.breakers.find_pause("north") == 0
+
+    anyio.run(run)
+
+
 class Reporting(Account):
     """An account that reports its limit as OpenAI does, for endpoints too."""
 

@@ -15,7 +15,7 @@ from ..quotas.quota import QuotaUse
 from ..quotas.usage_meter import MeteredTransport, ServiceCall
 from ..requests.routed_request import RoutedRequest
 from ..server.context import GatewayContext
-from .accounts import AccountFull, AccountRejected, ModelTurn
+from .accounts import AccountFull, AccountRejection, ModelTurn
 
 _BYTES = 4  # of a token, where only the service's own count is guessed
 _LOOK = 0.25  # seconds between looks whether a running request took less than its most
@@ -101,7 +101,7 @@ class AccountTransport:
         rejected = 0.0 if self._is_forced else self._gateway.accounts.find_rejection(self._account)
         if rejected > left:
             message = f"the key or the credit of {self._account} was rejected a short while ago"
-            raise AccountRejected(message, status=503, retry_after=rejected)
+            raise AccountRejection(message, status=503, retry_after=rejected)
         while isinstance(lack := await self._try_to_reserve(tokens), _Lack):
             wait = lack.seconds
             if lack.may_end_early:

@@ -33,7 +33,7 @@ class AccountFull(RateLimited):
     """An account has no room for a request now; nothing was sent."""
 
 
-class AccountRejected(AccountFull):
+class AccountRejection(AccountFull):
     """The key or the credit of an account was rejected a short while ago; nothing was sent."""
 
 
@@ -93,7 +93,7 @@ class ModelTurn(Struct, frozen=True):
     def account(self) -> str:
         """Return the account whose limits and pauses are kept, "" for a provider that is alone.
 
-        A provider beside its deployments is an account like them.
+        A provider in one route with its deployments is an account like them.
         """
         return name_account(self.entry) if self.is_shared else self.entry.deployment
 
@@ -257,10 +257,9 @@ class Accounts:
         """Return the seconds for which an account is paused whose key or credit was rejected."""
         return self._pauses.find_pause(account)
 
-    async def note_success(self, turn: ModelTurn) -> None:
+    async def end_pause(self, account: str) -> None:
         """End the pause of an account that was asked in spite of it, and answered."""
-        if turn.is_forced and turn.account:
-            await self._pauses.end_pause(turn.account)
+        await self._pauses.end_pause(account)
 
     def find_hold(self, account: str, model: str) -> float:
         """Return the seconds for which a model is paused, or full as another replica told."""

@@ -46,13 +46,17 @@ class EndpointAccount:
         self._quotas = gateway.accounts.quotas(account) if account else ()
         self._number: int | None = None
         self._is_reserved = False
+        self._is_forced = False
         self.call: EndpointCall | None = None
 
     async def reserve(self, most: Usage | None, *, size: int, is_last: bool) -> None:
         """Reserve the most that a request can use; raises AccountFull if there is no room.
 
-        The last account that can be asked is waited for. ``size``: bytes of the request.
+        The last account that can be asked is waited for, and asked although its key or its credit
+        was rejected a short while ago. ``size``: bytes of the request.
         """
+        accounts = self._gateway.accounts
+        self._is_forced = is_last and bool(self.name) and accounts.find_rejection(self.name) > 0
         left = LAST_PATIENCE if is_last else 0.0
         while (wait := await self._find_lack(most, size // _BYTES)) > 0:
             if wait > left:
@@ -69,7 +73,9 @@ class EndpointAccount:
         """Reserve if there is room; return the seconds for which there is none."""
         if not self.name:
             return 0.0
-        hold = self._gateway.accounts.find_hold(self.name, self._model)
+        accounts = self._gateway.accounts
+        find_hold = accounts.find_told_hold if self._is_forced else accounts.find_hold
+        hold = find_hold(self.name, self._model)
         if (wait := max(hold, self._load.find_wait(self._model, tokens))) > 0:
             return wait
         number = self._load.begin(self._model, tokens)
@@ -99,7 +105,9 @@ class EndpointAccount:
         return quota.most if seen is None else min(max(seen, quota.most // _SHARE), quota.most)
 
     async def note_head(self, head: ResponseHead) -> None:
-        """Take over what an answer says of the service's limits."""
+        """Take over what an answer says of the account and of the service's limits."""
+        if self._is_forced and head.status < 400:
+            await self._gateway.accounts.end_pause(self.name)
         if not self.name or self._number is None or not self._caller.rate_limits.limits:
             return
         said = self._caller.rate_limits.read(head.headers, self._gateway.now())

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from ...catalog import ModelEntry
 from ...errors import PonderoError, RateLimited, UsageError
 from ...exchange import Retry
-from .accounts import LAST_PATIENCE, AccountFull, AccountRejected, ModelTurn, find_delay
+from .accounts import LAST_PATIENCE, AccountFull, AccountRejection, ModelTurn, find_delay
 
 _ONCE = Retry(attempts=1)
 
@@ -48,7 +48,7 @@ class FailedTurns:
         """Note a failure; return who is asked next because of it."""
         if not isinstance(error, UsageError) or isinstance(self.error, UsageError | None):
             self.error, self.entry = error, turn.entry
-        if isinstance(error, AccountRejected):
+        if isinstance(error, AccountRejection):
             self._rejected.append(turn)
         elif isinstance(error, AccountFull):
             self._full.append((turn, error))

@@ -12,7 +12,7 @@ LONGEST = 4 << 20
 """Bytes of an error, or of an answer that gives ids."""
 _LONGEST_ERROR = 32_768  # bytes of an error with status 200
 _PAGE = "text/html"  # of a proxy, or of a service that is away: no model answers so
-_OF_THINGS = frozenset({"data", "id", "name", "object", "output"})  # keys of what is no error
+_OF_THINGS = frozenset({"data", "id", "name", "object", "output"})  # keys of answers
 
 
 async def read_error(answer: AsyncResponse) -> ReadAnswer:
@@ -23,7 +23,7 @@ async def read_error(answer: AsyncResponse) -> ReadAnswer:
         await answer.aclose()
 
 
-async def check_answer(
+async def find_error_in_answer(
     answer: AsyncResponse, account: EndpointAccount
 ) -> tuple[AsyncResponse, bool]:
     """Return an answer with status 200, and whether it is an error, so that another may answer."""
@@ -42,7 +42,7 @@ async def check_answer(
     except BaseException:
         await answer.aclose()
         raise
-    return _BegunAnswer(answer, join_pieces(beginning, pieces)), False
+    return _BegunAnswer(answer, iter_from_beginning(beginning, pieces)), False
 
 
 def _is_error(body: bytes) -> bool:
@@ -86,7 +86,7 @@ async def read_beginning(pieces: AsyncIterator[bytes], longest: int = LONGEST) -
     return bytes(held)
 
 
-async def join_pieces(beginning: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def iter_from_beginning(beginning: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """Yield an answer whose beginning was read."""
     yield beginning
     async for piece in rest:

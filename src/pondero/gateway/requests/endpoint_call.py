@@ -31,8 +31,8 @@ from .body_pieces import BodyPieces
 from .endpoint_access import check_listed, check_rules
 from .endpoint_answer import (
     LONGEST,
-    check_answer,
-    join_pieces,
+    find_error_in_answer,
+    iter_from_beginning,
     read_all,
     read_beginning,
     read_error,
@@ -209,8 +209,11 @@ class EndpointExchange:
                 is_told=target.model is not None and self._match.endpoint.counts == "answer",
             )
             try:
+                # It counts when it arrives, so what takes time comes before.
+                http = make_request(self._gateway, self._match, content, target)
                 await account.reserve(most.most, size=len(content.body), is_last=is_last)
-                if await self._ask(content, target, account, most=most, is_last=is_last):
+                asking = self._ask(http, content, target, account, most=most, is_last=is_last)
+                if await asking:
                     return
             except AccountFull:
                 if is_last:
@@ -220,6 +223,7 @@ class EndpointExchange:
 
     async def _ask(
         self,
+        http: HttpRequest,
         content: EndpointContent,
         target: EndpointTarget,
         account: EndpointAccount,
@@ -229,7 +233,6 @@ class EndpointExchange:
     ) -> bool:
         """Ask one account; return whether the client has its answer, else the next is asked."""
         can_repeat = content.pieces is None
-        http = make_request(self._gateway, self._match, content, target)
         call = await self.meter.begin_call(
             target.provider, target.model, most.most, media=most.media
         )
@@ -253,7 +256,7 @@ class EndpointExchange:
                 moves_on = await account.note_rejection(answer.head, answer.body)
             elif account.name and target.model is not None:
                 try:
-                    answer, moves_on = await check_answer(answer, account)
+                    answer, moves_on = await find_error_in_answer(answer, account)
                 except TransportError as error:  # in the middle; the client has nothing of it
                     await account.note_error(error)
                     if is_last:
@@ -355,7 +358,7 @@ class EndpointExchange:
         pieces = aiter(answer)
         body = await read_beginning(pieces)
         if len(body) > LONGEST:  # it has results in it, and no ids of them
-            await self._pass_stream(join_pieces(body, pieces), head, hidden, reader)
+            await self._pass_stream(iter_from_beginning(body, pieces), head, hidden, reader)
             return
         reader.feed(body)
         reader.end()

@@ -203,7 +203,8 @@ async def _attempt(
         await gateway.breakers.cancel_probe(breaker)
         raise
     await gateway.breakers.record_success(breaker)
-    await gateway.accounts.note_success(turn)
+    if turn.is_forced:
+        await gateway.accounts.end_pause(turn.account)
     if writer.left:
         record.note_left()
     return None

@@ -101,11 +101,11 @@ class SocketExchange:
         self.record.note(endpoint=match.endpoint.name, road="passed", stream=True, status=_OPEN)
         self.meter: SocketMeter = SocketMeter()
         self.record.set_meter(self.meter)
+        self._account: SocketAccount | None = None
+        self._quotas: tuple[Quota, ...] = ()  # of the key, its group and the route
         self._service: ServiceSocket | None = None
         self._used: SocketCall | None = None
         self._quota: SocketQuota = SocketQuota(gateway, opening.id, ())
-        self._account: SocketAccount | None = None
-        self._quotas: tuple[Quota, ...] = ()  # of the key, its group and the route
         self._count: SocketCount | None = None
         self._is_refused = False  # by the gateway, in the middle
         self._looked = gateway.now()
