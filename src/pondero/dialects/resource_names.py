@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 _CODED = 32  # times that an address may be percent-encoded
 _KINDS = {kind.lower(): kind for kind in ("files", "fileSearchStores", "cachedContents", "batches")}
-_HOST = "googleapis.com"
+_HOST = "generativelanguage.googleapis.com"
 _VERSION = re.compile(r"v\d+\w*", re.IGNORECASE)
 _NAME = re.compile(r"[\w.~@-]+")
 _UNSEEN = re.compile(r"[\x00-\x20\x7f]+")  # servers leave them out, or reject the address

@@ -210,9 +210,10 @@ def test_no_spelling_of_an_address_is_open_to_another_key(gateway, case):
 
 def test_an_address_elsewhere_is_no_stored_file(gateway):
     gateway.service.answer = lambda _: Served(422, "application/json", b'{"error": {}}')
-    for url in (f"https://example.com/{FILE}", f"gs://bucket/{FILE}"):
-        converse(gateway, f"{GEMINI}:generateContent", "second", gemini(file(url)))
-    assert len(gateway.service.asked) == 2
+    hosts = ("https://example.com", "gs://bucket", "https://storage.googleapis.com/bucket")
+    for host in hosts:
+        converse(gateway, f"{GEMINI}:generateContent", "second", gemini(file(f"{host}/{FILE}")))
+    assert len(gateway.service.asked) == len(hosts)
 
 
 def test_an_upload_is_completed_with_parts_of_its_key_alone(gateway):

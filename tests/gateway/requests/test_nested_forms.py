@@ -126,7 +126,8 @@ def test_a_file_of_json_is_a_field_where_pictures_are_expected_and_a_file_elsewh
 
 
 ODD = ["input_reference[File_Id]", "input_reference[file\\_id]"]
-ODD += ["image['file_id']", "images[0][file%5Fid]", "image[ file_id]"]
+ODD += ["image['file_id']", "images[0][file%5Fid]", "image[ file_id]", "image[fileid]"]
+ODD += ["images/file_id", "images->file_id", "images:file_id", "file_id;x", "images[file-id]"]
 
 
 @pytest.mark.parametrize("name", ODD)

@@ -25,6 +25,7 @@ _TYPE = re.compile(
 _NAME = re.compile(
     rb'form-data((?:; (?:name|filename)="(?:[^"\\\r\n]|\\[^\r\n])*")+)', re.IGNORECASE
 )
+_SIGNS = re.compile(rb"[^A-Za-z0-9_-]+")  # with which other servers may write such a step
 _STEP = re.compile(rb"[\[\].]+")  # between the names of an object and of its field
 _PARAMETER = re.compile(rb'; (name|filename)="((?:[^"\\\r\n]|\\[^\r\n])*)"', re.IGNORECASE)
 
@@ -69,7 +70,7 @@ class FormScanner:
         self._once = frozenset(once)
         self._takes_files = takes_files
         self._inner = frozenset(name for name in self._names if name.decode() not in self._once)
-        self._folded = frozenset(map(bytes.lower, self._inner))
+        self._folded = frozenset(map(_fold, self._inner))
         self._held = b""
         self._offset = 0  # of the held bytes, in the body
         self._step = self._begin
@@ -141,8 +142,9 @@ class FormScanner:
             return name
         steps = [each for each in _STEP.split(name) if each]
         found = next((each for each in steps if each in self._inner), None)
-        is_odd = any(_simplify(each) in self._folded for each in steps if each not in self._inner)
-        if is_odd or _simplify(name) in self._names - self._inner:
+        others = b" ".join(each for each in steps if each not in self._inner)
+        words = map(_fold, _SIGNS.split(unquote_to_bytes(others).replace(b"\\", b"")))
+        if not self._folded.isdisjoint(words) or _simplify(name) in self._names - self._inner:
             raise BadParameter("a field of the form is a watched one in another spelling")
         return found
 
@@ -202,6 +204,11 @@ class FormScanner:
         if self._held not in (b"", b"\r", b"\r\n"):
             raise BadParameter("something follows the end of the form")
         return False
+
+
+def _fold(name: bytes) -> bytes:
+    """Return a name as fileId, file-id and FILE_ID are one."""
+    return name.replace(b"_", b"").replace(b"-", b"").lower()
 
 
 def _simplify(name: bytes) -> bytes:

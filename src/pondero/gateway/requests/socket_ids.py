@@ -34,11 +34,11 @@ class SocketIds:
         BadParameter if services may read it in two ways.
         """
         key = self._requester.key
+        if key is not None and isinstance(message, bytes):
+            _check_encoding(message)
         if key is None or key.account_state:
             return message
         data = _encode(message)
-        if isinstance(message, bytes):
-            _check_encoding(message)
         if not (any(map(data.__contains__, self._marks)) or may_escape_names(data.__contains__)):
             return message
         check_once(data, self._names)
