@@ -191,3 +191,24 @@ def test_if_all_accounts_are_dead_the_client_gets_the_error_of_a_service(monkeyp
             assert [len(each.bodies) for each in accounts] == [2, 2]
 
     asyncio.run(run())
+
+
+def test_an_account_that_failed_once_is_asked_again_if_the_others_have_no_room(monkeypatch):
+    async def run() -> None:
+        accounts = (Account("north"), Account("south"))
+        service = FourAccounts(Clock(), *accounts)
+        app, gateway = make_gateway(
+            service,
+            deploy("anthropic", accounts),
+            "claude-opus-5",
+            monkeypatch=monkeypatch,
+            balance="order",
+            retries=2,
+        )
+        await gateway.breakers.pause("south:claude-opus-5", 40)
+        accounts[0].next_rejections = [(500, {})] * 2
+        answer = await ask(app, "a question")
+        assert (answer.status, answer.headers["x-pondero-deployment"]) == (200, "north")
+        assert [len(each.bodies) for each in accounts] == [3, 0]
+
+    asyncio.run(run())

@@ -52,9 +52,9 @@ class FailedTurns:
             self._rejected.append(turn)
         elif isinstance(error, AccountFull):
             self._full.append((turn, error))
-        if isinstance(error, UsageError):
+        if isinstance(error, UsageError | AccountFull):  # it was not asked
             return self._retry_asked(turn) if turn.is_last else []
-        self._cut = None if turn.is_last or isinstance(error, AccountFull) else (turn, error)
+        self._cut = None if turn.is_last else (turn, error)
         return _find_return(turn, error)
 
     def find_last(self) -> list[ModelTurn]:
@@ -80,7 +80,7 @@ class FailedTurns:
         return [replace(turn, patience=LAST_PATIENCE, is_last=True)]
 
     def _retry_asked(self, turn: ModelTurn) -> list[ModelTurn]:
-        """Return the account that was asked before one which cannot be: it has its retries yet."""
+        """Return the account that was asked before one which was not: it has its retries yet."""
         if self._cut is None:
             return []
         (cut, error), self._cut = self._cut, None
