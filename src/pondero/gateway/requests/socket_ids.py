@@ -1,5 +1,7 @@
 """Ids of stored things in the messages of a socket: a key names its own, as in a conversation."""
 
+import json
+
 import msgspec
 
 from ...canon import Json, get_path
@@ -88,12 +90,13 @@ class SocketIds:
 
 def _check_encoding(message: bytes) -> None:
     """Raise BadParameter for a message in which names could not be found: JSON in UTF-16."""
+    if json.detect_encoding(message).startswith("utf-8"):
+        return
     try:
-        message.decode()
-    except UnicodeDecodeError:
-        raise BadParameter("a message is not UTF-8") from None
-    if b"\0" in message:
-        raise BadParameter("a message is not JSON in UTF-8")
+        json.loads(message)
+    except (ValueError, RecursionError):
+        return
+    raise BadParameter("a message is not JSON in UTF-8")
 
 
 def _encode(message: str | bytes) -> bytes:
