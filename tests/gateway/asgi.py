@@ -52,11 +52,10 @@ async def came(
         "query_string": parts.query.encode(),
         "headers": [(k.encode(), v.encode()) for k, v in http.headers.items()],
     }
-    answering = asyncio.ensure_future(app(scope, receive, send))
     if leave_at is None:
-        await answering
-    else:
-        await asyncio.wait({answering})
+        await app(scope, receive, send)
+    else:  # in a task of its own, which the server cancels
+        await asyncio.wait({asyncio.ensure_future(app(scope, receive, send))})
     start, *rest = sent
     headers = {k.decode(): v.decode() for k, v in start["headers"]}
     return Came(start["status"], headers, b"".join(each["body"] for each in rest))
