@@ -4,7 +4,9 @@ OpenAI writes an object (``{"audio_tokens": 3}``), Google a list
 (``[{"modality": "AUDIO", "tokenCount": 3}]``, in its Interactions API with ``tokens``).
 """
 
-from ..canon import MEDIA, Blob, Image, Json, MediaKind, known_count
+from msgspec.structs import replace
+
+from ..canon import MEDIA, Blob, Image, Json, MediaKind, Usage, fit_media, known_count
 
 _FIELDS: dict[str, MediaKind] = {f"{medium}_tokens": medium for medium in MEDIA}
 _TEXTS = ("TEXT", "text")
@@ -45,6 +47,21 @@ def read_media(*details: Json) -> dict[MediaKind, int]:
                 if isinstance(modality, str) and modality in _MODALITIES:
                     _add(found, _MODALITIES[modality], item.get("tokenCount", item.get("tokens")))
     return found
+
+
+def put_media(
+    used: Usage, *, prompt: tuple[Json, ...], written: Json, cached: Json = None
+) -> Usage:
+    """Return counts with the media that their details report; ``prompt`` includes ``cached``."""
+    media = fit_media(
+        input=used.input,
+        cache_read=used.cache_read,
+        output=(used.output or 0) + (used.thinking or 0),
+        prompt=read_media(*prompt),
+        cached=read_media(cached),
+        written=read_media(written),
+    )
+    return replace(used, media=media)
 
 
 def _add(found: dict[MediaKind, int], medium: MediaKind, count: Json) -> None:

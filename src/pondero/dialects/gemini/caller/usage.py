@@ -6,8 +6,8 @@ from operator import attrgetter
 import msgspec
 from msgspec.structs import replace
 
-from pondero.canon import HttpRequest, Json, Usage, fit_media, known_count
-from pondero.dialects.media_counts import has_media, read_media
+from pondero.canon import HttpRequest, Json, Usage, known_count
+from pondero.dialects.media_counts import has_media, put_media
 
 from .chunks import Counts
 
@@ -74,23 +74,12 @@ def usage(counts: Counts | None) -> Usage:
         thinking=thinking,
         total=total,
     )
-    if has_media(*_get_details(counts)):
-        used = _add_media(used, counts)
+    if has_media(*(details := _get_details(counts))):
+        prompt_media, cached_media, written, tool_media = details
+        used = put_media(
+            used, prompt=(prompt_media, tool_media), cached=cached_media, written=written
+        )
     return replace(used, total=used.known_total) if _is_wrong(total) else used
-
-
-def _add_media(used: Usage, counts: Counts) -> Usage:
-    """Return counts with their media (google-genai 3.1.0, ``ModalityTokenCount``)."""
-    prompt, cached, written, tools = _get_details(counts)
-    media = fit_media(
-        input=used.input,
-        cache_read=used.cache_read,
-        output=(used.output or 0) + (used.thinking or 0),
-        prompt=read_media(prompt, tools),
-        cached=read_media(cached),
-        written=read_media(written),
-    )
-    return replace(used, media=media)
 
 
 def _is_wrong(count: int) -> bool:

@@ -5,8 +5,8 @@ The completion includes thinking, except on xAI (206 of 206 recordings); the tot
 
 from msgspec.structs import replace
 
-from pondero.canon import Finish, Finished, Json, Usage, fit_media, known_count
-from pondero.dialects.media_counts import has_media, read_media
+from pondero.canon import Finish, Finished, Json, Usage, known_count
+from pondero.dialects.media_counts import has_media, put_media
 
 from .parts import Answer, Choice, Parts
 
@@ -179,21 +179,10 @@ def usage_of(raw: Json, *, outside: bool) -> Usage:
         thinking=thinking,
         total=_sum(prompt, output, thinking, cited) if total is None or cited else total,
     )
-    details = raw.get("prompt_tokens_details"), raw.get("completion_tokens_details")
-    return _add_media(usage, *details) if has_media(*details) else usage
-
-
-def _add_media(usage: Usage, prompt: Json, completion: Json) -> Usage:
-    """Return counts with their media (xAI and OpenRouter also count images)."""
-    media = fit_media(
-        input=usage.input,
-        cache_read=usage.cache_read,
-        output=(usage.output or 0) + (usage.thinking or 0),
-        prompt=read_media(prompt),
-        cached={},
-        written=read_media(completion),
-    )
-    return replace(usage, media=media)
+    prompt, completion = raw.get("prompt_tokens_details"), raw.get("completion_tokens_details")
+    if not has_media(prompt, completion):
+        return usage
+    return put_media(usage, prompt=(prompt,), written=completion)  # xAI counts images too
 
 
 def cost_of(raw: Json) -> Json:
