@@ -58,7 +58,7 @@ class BatchAnswer(Struct, frozen=True):
             "tool_calls": [msgspec.to_builtins(each) for each in reply.tool_calls] if reply else [],
             "finish": reply.finish if reply else None,
             "verdict": reply.verdict if reply else None,
-            "usage": msgspec.to_builtins(reply.usage) if reply else None,
+            "usage": reply.usage.to_json() if reply else None,
             "cost": None if self.cost is None else str(self.cost),
             "error": _describe_error(self.error),
         }

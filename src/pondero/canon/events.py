@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from msgspec import Struct, field
+from msgspec import Struct, field, to_builtins
 from msgspec.structs import replace
 
 from .media_tokens import MediaKind, MediaTokens, add_media
@@ -37,6 +37,13 @@ class Usage(Struct, frozen=True):
         """Return the sum of the known buckets."""
         prompt = (self.input or 0) + (self.cache_read or 0) + (self.cache_write or 0)
         return prompt + (self.output or 0) + (self.thinking or 0)
+
+    def to_json(self) -> dict[str, Json]:
+        """Return the counts as plain JSON values; ``media`` only if there are some."""
+        found: dict[str, Json] = to_builtins(self)
+        if self.media is None:
+            del found["media"]
+        return found
 
     def __add__(self, other: "Usage") -> "Usage":
         """Return the counts of both together; unknown ones count nothing."""

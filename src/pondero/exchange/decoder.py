@@ -74,7 +74,7 @@ class Decoded(Struct, frozen=True):
             "tool_calls": calls,
             "finish": self.finish,
             "raw_finish": self.raw_finish,
-            "usage": msgspec.to_builtins(self.usage) if self.usage else None,
+            "usage": self.usage.to_json() if self.usage else None,
             "seals": seals,
             "error": _describe_error(self.error) if self.error else None,
         }

@@ -141,7 +141,7 @@ class AskResult(Struct, frozen=True, kw_only=True):
             "finish": reply.finish if reply else None,
             "verdict": reply.verdict if reply else None,
             "adjustments": msgspec.to_builtins(reply.adjustments) if reply else [],
-            "usage": msgspec.to_builtins(self.usage),
+            "usage": self.usage.to_json(),
             "cost": self.cost,
             "cost_unknown": self.cost_unknown,
             "seconds": round(self.seconds, 3),

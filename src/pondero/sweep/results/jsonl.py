@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 
-import msgspec
-
 from ...canon import Json, dump_json
 from .values import QuestionRow, SweepResults, TrialAnswer
 
@@ -39,7 +37,7 @@ def _record(
         "outcome": answer.outcome,
         "error": settled.error,
         "thinking_tokens": settled.usage.thinking,
-        "usage": msgspec.to_builtins(settled.usage),
+        "usage": settled.usage.to_json(),
         "cost": None if settled.cost is None else float(settled.cost),
         "seconds": settled.seconds,
         "at": settled.at,
