@@ -8,15 +8,13 @@ from contextlib import ExitStack, suppress
 from typing import Any
 
 import pytest
-from tests.gateway.endpoint_gateway import make_gateway_key, secret, serving
+from tests.gateway.endpoint_gateway import make_gateway_key, serving
 from tests.gateway.endpoint_service import WAIT, serving_endpoints, until
+from tests.gateway.socket_client import LIVE, count, opened, receive_until, rows
 from websockets.exceptions import ConnectionClosed, InvalidStatus
-from websockets.sync.client import connect
 
 from pondero.gateway.config.model import SpendBudget
 
-REALTIME = "/v1/realtime?model=gpt-realtime"
-LIVE = "/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent"
 BUDGET = 40_000
 SMALL = 400
 KEYS = (
@@ -115,19 +113,6 @@ def gateway() -> Iterator[Any]:
         yield found
 
 
-def opened(gateway: Any, key: str, path: str = REALTIME) -> Any:
-    headers = {"authorization": f"Bearer {secret(key)}"}
-    url = f"ws{gateway.url.removeprefix('http')}{path}"
-    return connect(url, proxy=None, open_timeout=WAIT, additional_headers=headers)
-
-
-def receive_until(client: Any, kind: str) -> Any:
-    while True:
-        event = json.loads(client.recv(WAIT))
-        if event["type"] == kind:
-            return event
-
-
 def drain(client: Any) -> tuple[list[str], Any]:
     seen: list[str] = []
     try:
@@ -135,15 +120,6 @@ def drain(client: Any) -> tuple[list[str], Any]:
             seen.append(json.loads(client.recv(WAIT))["type"])
     except ConnectionClosed as ended:
         return seen, ended.rcvd
-
-
-def rows(gateway: Any, number: int) -> list[Any]:
-    until(lambda: len(gateway.seen) >= number)
-    return list(gateway.seen)
-
-
-def count(gateway: Any, number: int) -> int:
-    return sum(each.usage.known_total for each in rows(gateway, number))
 
 
 # -- transcriptions --------------------------------------------------------------------------------

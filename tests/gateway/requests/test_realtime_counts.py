@@ -19,15 +19,13 @@ from typing import Any
 import pytest
 from tests.gateway.endpoint_gateway import make_gateway_key, secret, serving
 from tests.gateway.endpoint_service import KEY, WAIT, auntil, serving_endpoints, until
+from tests.gateway.socket_client import LIVE, count, opened, receive_until, rows
 from websockets.exceptions import ConnectionClosed, InvalidStatus
-from websockets.sync.client import connect
 
 from pondero.asgi import bind
 from pondero.gateway.config.model import RateLimitRule, SpendBudget
 from pondero.gateway.config.secrets import hash_key
 
-LIVE = "/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent"
-REALTIME = "/v1/realtime?model=gpt-realtime"
 BUDGET = 40_000
 SMALL = 400
 KEYS = (
@@ -97,34 +95,12 @@ def gateway() -> Iterator[Any]:
         yield found
 
 
-def opened(gateway: Any, key: str, path: str = REALTIME) -> Any:
-    url = f"ws{gateway.url.removeprefix('http')}{path}"
-    headers = {"authorization": f"Bearer {secret(key)}"}
-    return connect(url, proxy=None, open_timeout=WAIT, additional_headers=headers)
-
-
-def receive_until(client: Any, kind: str) -> Any:
-    while True:
-        event = json.loads(client.recv(WAIT))
-        if event["type"] == kind:
-            return event
-
-
 def drain(client: Any) -> ConnectionClosed:
     try:
         while True:
             client.recv(WAIT)
     except ConnectionClosed as ended:
         return ended
-
-
-def rows(gateway: Any, number: int) -> list[Any]:
-    until(lambda: len(gateway.seen) >= number)
-    return list(gateway.seen)
-
-
-def count(gateway: Any, number: int) -> int:
-    return sum(each.usage.known_total for each in rows(gateway, number))
 
 
 @pytest.mark.parametrize("key", ["large", "free"])

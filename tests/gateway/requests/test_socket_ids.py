@@ -8,11 +8,9 @@ import httpx
 import pytest
 from tests.gateway.endpoint_gateway import both, secret
 from tests.gateway.endpoint_service import WAIT, Served, until
+from tests.gateway.socket_client import LIVE, REALTIME, opened
 from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import connect
 
-LIVE = "/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent"
-REALTIME = "/v1/realtime?model=gpt-realtime"
 URI = "https://generativelanguage.googleapis.com/v1beta/files/ofplain"
 STORE = "fileSearchStores/ofplain"
 
@@ -33,12 +31,6 @@ def _fresh(gateway) -> None:
         gateway.service.answer = lambda _, data=data: Served(200, "application/json", data)
         assert httpx.post(f"{gateway.url}{path}", headers=headers, json={}).status_code == 200
     gateway.service.reset()
-
-
-def opened(gateway: Any, path: str, key: str) -> Any:
-    headers = {"authorization": f"Bearer {secret(key)}"}
-    url = f"ws{gateway.url.removeprefix('http')}{path}"
-    return connect(url, proxy=None, open_timeout=WAIT, additional_headers=headers)
 
 
 def set_up(**more: Any) -> str:
@@ -107,7 +99,7 @@ THEFTS = {
 @pytest.mark.parametrize("case", THEFTS)
 def test_a_socket_names_nothing_that_another_key_made(gateway, case):
     path, messages = THEFTS[case]
-    with opened(gateway, path, "second") as client:
+    with opened(gateway, "second", path) as client:
         for each in messages[:-1]:
             client.send(each)
             client.recv(WAIT)
@@ -124,7 +116,7 @@ def test_a_socket_names_nothing_that_another_key_made(gateway, case):
 @pytest.mark.parametrize("case", THEFTS)
 def test_a_key_with_account_state_names_all(gateway, case):
     path, messages = THEFTS[case]
-    with opened(gateway, path, "account") as client:
+    with opened(gateway, "account", path) as client:
         for each in messages:
             client.send(each)
         until(lambda: gateway.service.sockets and gateway.service.sockets[0] == messages)
@@ -150,7 +142,7 @@ def test_a_session_is_set_up_once(gateway):
 
 def send_last(gateway: Any, *messages: str | bytes) -> str:
     """Send messages; return why the socket closed after the last one."""
-    with opened(gateway, LIVE, "second") as client:
+    with opened(gateway, "second", LIVE) as client:
         for each in messages[:-1]:
             client.send(each)
             client.recv(WAIT)
@@ -177,27 +169,27 @@ def test_a_message_names_only_models_of_its_key(gateway, session, spelling):
         message = message.replace('"model"', '"m\\u006fdel"')
     if spelling == "twice":
         message = message[:-1] + ', "session": {}}'
-    with opened(gateway, REALTIME, "models") as client:
+    with opened(gateway, "models", REALTIME) as client:
         client.send(message)
         with pytest.raises(ConnectionClosed) as closed:
             client.recv(WAIT)
     assert closed.value.rcvd is not None
     assert closed.value.rcvd.code == 1008
     assert gateway.service.sockets == [[]]
-    with opened(gateway, REALTIME, "second") as client:
+    with opened(gateway, "second", REALTIME) as client:
         client.send(update(**session))
         until(lambda: gateway.service.sockets[1:] == [[update(**session)]])
 
 
 def test_a_message_names_a_model_that_its_key_may_use(gateway):
     message = update(model="gpt-realtime")
-    with opened(gateway, REALTIME, "models") as client:
+    with opened(gateway, "models", REALTIME) as client:
         client.send(message)
         until(lambda: gateway.service.sockets == [[message]])
 
 
 def test_a_socket_names_what_its_key_made_and_what_was_made_elsewhere(gateway):
-    with opened(gateway, LIVE, "plain") as client:
+    with opened(gateway, "plain", LIVE) as client:
         sent = [
             set_up(tools=[{"fileSearch": {"fileSearchStoreNames": [STORE]}}]),
             say(named()),
@@ -214,17 +206,17 @@ def test_a_socket_names_what_its_key_made_and_what_was_made_elsewhere(gateway):
 def test_a_session_is_resumed_by_its_key_alone(gateway):
     update = {"newHandle": "handle-own", "resumable": True}
     gateway.service.say[:] = [json.dumps({"sessionResumptionUpdate": update})]
-    with opened(gateway, LIVE, "plain") as client:
+    with opened(gateway, "plain", LIVE) as client:
         client.send(set_up(sessionResumption={}))
         assert json.loads(client.recv(WAIT)) == {"sessionResumptionUpdate": update}
     gateway.service.reset()
     again = set_up(sessionResumption={"handle": "handle-own"})
-    with opened(gateway, LIVE, "second") as client:
+    with opened(gateway, "second", LIVE) as client:
         client.send(again)
         with pytest.raises(ConnectionClosed):
             client.recv(WAIT)
     assert gateway.service.sockets == []
-    with opened(gateway, LIVE, "plain") as client:
+    with opened(gateway, "plain", LIVE) as client:
         client.send(again)
         assert json.loads(client.recv(WAIT)) == {"setupComplete": {}}
     assert gateway.service.sockets == [[again]]
