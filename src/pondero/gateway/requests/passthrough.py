@@ -413,12 +413,13 @@ class Passthrough:
         whole = not sse or not self._last or self._last.endswith((b"\n\n", b"\n\r\n"))
         return told if whole else b"\n\n" + told
 
-    async def whole(self, _reply: Reply) -> HttpResponse:
+    async def whole(self, reply: Reply) -> HttpResponse:
         """Return an answer in one piece."""
         body = await self._capture.rest()
-        places = self._routed.service.passthrough.model_at
-        renamed = rename_model(body, places, self._routed.parsed.request.model)
-        return HttpResponse(self._capture.head.status, self.headers, renamed)
+        model = self._routed.parsed.request.model
+        if reply.model != model:
+            body = rename_model(body, self._routed.service.passthrough.model_at, model)
+        return HttpResponse(self._capture.head.status, self.headers, body)
 
     def make_cached_answers(self, reply: Reply) -> Sequence[CachedAnswer]:
         """Return the answer for the answer cache; the client knows its calls by their own ids."""

@@ -16,6 +16,7 @@ from uvicorn.protocols.http.httptools_impl import (
 from ...asgi import Message
 
 _WITHOUT_BODY = (204, 304)  # statuses
+_MOST_NAMES = 1_024  # of headers that are remembered as valid
 
 
 class ResponseCycle(RequestResponseCycle):
@@ -47,11 +48,13 @@ class ResponseCycle(RequestResponseCycle):
 
     def _make_head(self, status: int, headers: Iterable[tuple[bytes, bytes]]) -> bytes:
         """Return the head; raises RuntimeError if it would not be one."""
-        pairs = [(name.lower(), value) for name, value in (*self.default_headers, *headers)]
-        names = b"".join([name for name, _ in pairs])
-        if HEADER_RE.search(names) or HEADER_VALUE_RE.search(b"".join([v for _, v in pairs])):
-            raise RuntimeError("a header has a character that HTTP does not allow there")
+        pairs = [*self.default_headers, *headers]
         known = dict(pairs)
+        if not _valid_names.issuperset(known):
+            pairs = [(_check_name(name), value) for name, value in pairs]
+            known = dict(pairs)
+        if HEADER_VALUE_RE.search(b"".join([value for _, value in pairs])):
+            raise RuntimeError(_INVALID)
         lines = [b"%b: %b\r\n" % pair for pair in pairs]
         if self.chunked_encoding is None and b"content-length" in known:
             self.expected_content_length = int(known[b"content-length"])
@@ -92,6 +95,21 @@ class ResponseCycle(RequestResponseCycle):
         if not self.keep_alive:
             self.transport.close()
         self.on_response()
+
+
+_INVALID = "a header has a character that HTTP does not allow there"
+_valid_names: set[bytes] = set()  # in lower case
+
+
+def _check_name(name: bytes) -> bytes:
+    """Return the name of a header in lower case; nearly all are the same few."""
+    name = name.lower()
+    if HEADER_RE.search(name):
+        raise RuntimeError(_INVALID)
+    if len(_valid_names) >= _MOST_NAMES:
+        _valid_names.clear()
+    _valid_names.add(name)
+    return name
 
 
 def _closes(connection: bytes) -> bool:

@@ -1,5 +1,7 @@
 """A request whose head has arrived, and whose body is read only if its head allows it."""
 
+from itertools import chain
+
 from msgspec.structs import replace
 
 from ...asgi import Message, Receive
@@ -68,7 +70,7 @@ def find_head_problem(scope: Message) -> AccessDenied | None:
     """Return why a head is rejected before any other code looks at it; None if it is not."""
     headers = scope["headers"]
     size = len(scope.get("raw_path") or b"") + len(scope.get("query_string", b""))
-    size += sum([len(name) + len(value) + 4 for name, value in headers])
+    size += sum(map(len, chain.from_iterable(headers))) + 4 * len(headers)
     if size > HEAD_BYTES or len(headers) > HEAD_LINES:
         message = f"the head of a request may have {HEAD_BYTES:,} bytes and {HEAD_LINES} lines"
         return AccessDenied(431, message)
