@@ -1,6 +1,5 @@
 """The ledger: a row for every request, in SQLite and in PostgreSQL, whatever happens to them."""
 
-import errno
 import logging
 import os
 import sqlite3
@@ -18,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from pondero.canon import Usage, dump_json, encode_json
+from pondero.canon import Usage, dump_json
 from pondero.errors import StoreError
 from pondero.gateway.observability import journal
 from pondero.gateway.observability import ledger as ledgers
@@ -335,7 +334,6 @@ def test_where_nothing_can_be_put_aside_it_waits_in_memory(tmp_path, caplog, mon
 
 def test_a_request_that_found_no_room_on_disk_counts_once(tmp_path, monkeypatch, caplog):
     """Of its beginning nothing is kept in memory, which would be lost together with it."""
-    monkeypatch.setattr(journal, "_reserve", None)  # no room when it began
     ledger = Ledger(Failing(SqliteDatabase(tmp_path / "gateway.db")), tmp_path / "aside")
     ledger._work.close(1)  # its thread must not write meanwhile
     monkeypatch.setattr(journal.os, "write", lambda *_: 0)  # the disk is full
@@ -350,7 +348,6 @@ def test_a_request_that_found_no_room_on_disk_counts_once(tmp_path, monkeypatch,
 def test_receipts_that_come_together_are_written_together_and_each_has_its_row(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(journal, "_reserve", None)
     database = SqliteDatabase(tmp_path / "gateway.db")
     ledger = Ledger(database, tmp_path / "aside")
     ledger._work.close(1)  # its thread must not write meanwhile
@@ -374,7 +371,6 @@ def test_receipts_that_come_together_are_written_together_and_each_has_its_row(
 def test_what_waited_in_memory_is_not_forgotten_when_it_finds_room(tmp_path, monkeypatch):
     """What it says is then on disk alone, next to records that need not be read from there."""
     monkeypatch.setattr(ledgers, "REST", 0.0)
-    monkeypatch.setattr(journal, "_reserve", None)
     database = Failing(SqliteDatabase(tmp_path / "gateway.db"))
     ledger = Ledger(database, tmp_path / "aside")
     ledger._work.close(1)  # its thread must not write meanwhile
@@ -392,83 +388,6 @@ def test_what_waited_in_memory_is_not_forgotten_when_it_finds_room(tmp_path, mon
     ledger._write()
     assert database.inner.rows(COUNT) == [(3,)]
     ledger.close()
-
-
-needs_reserved_room = pytest.mark.skipif(
-    not hasattr(os, "posix_fallocate"), reason="this system reserves no room on a disk"
-)
-
-
-@needs_reserved_room
-def test_a_full_disk_has_the_room_that_a_journal_reserved(tmp_path, monkeypatch):
-    monkeypatch.setattr(journal, "_RESERVED", 4096)
-    database = Failing(SqliteDatabase(tmp_path / "gateway.db"))
-    ledger = Ledger(database, tmp_path / "aside")
-    ledger._work.close(1)  # its thread must not write meanwhile
-    with monkeypatch.context() as patch:
-        patch.setattr(journal.os, "write", lambda *_: 0)  # the disk is full
-        each = receipts(40)
-        for receipt in each:
-            ledger.note(receipt)
-        assert 20 < ledger.held < 40
-    database.fails = False
-    ledger._write()
-    assert database.inner.rows(COUNT) == [(40,)]
-    ledger.close()
-
-
-@needs_reserved_room
-@pytest.mark.parametrize("ends", ["killed", "closed"])
-def test_a_journal_that_was_full_is_read_whole_by_the_next_process(tmp_path, monkeypatch, ends):
-    """It has zeros after its last line, and between the mapped lines and the appended ones."""
-    monkeypatch.setattr(journal, "_RESERVED", 4096)
-    aside = tmp_path / "aside"
-    left = journal.Journal(aside)
-    each = receipts(40)
-    for receipt in each:
-        left.append(encode_json(receipt) + b"\n")
-    (path,) = [path for path in aside.iterdir() if path.read_bytes().strip(b"\0")]
-    data = path.read_bytes()
-    assert b"\n\0" in data
-    assert len(data) > 4096
-    left.close()
-    if ends == "killed":
-        path.write_bytes(data)
-    database = SqliteDatabase(tmp_path / "gateway.db")
-    written(database, [], aside)
-    assert database.rows(COUNT) == [(40,)]
-    assert list(aside.iterdir()) == []
-
-
-@needs_reserved_room
-def test_a_disk_without_room_to_reserve_is_appended_to(tmp_path, monkeypatch):
-    def reserve(descriptor, begin, size):
-        os.ftruncate(descriptor, size // 2)  # as far as there was room
-        raise OSError(errno.ENOSPC, "full")
-
-    monkeypatch.setattr(journal, "_reserve", reserve)
-    aside = tmp_path / "aside"
-    left = journal.Journal(aside)
-    for receipt in receipts(5):
-        left.append(encode_json(receipt) + b"\n")
-    left.close()
-    assert [len(path.read_bytes().splitlines()) for path in aside.iterdir()] == [5]
-
-
-@needs_reserved_room
-def test_a_journal_is_used_again_after_it_was_cleared(tmp_path, monkeypatch):
-    monkeypatch.setattr(journal, "_RESERVED", 4096)
-    database = SqliteDatabase(tmp_path / "gateway.db")
-    ledger = Ledger(database, tmp_path / "aside")
-    ledger._work.close(1)  # its thread must not write meanwhile
-    each = receipts(90)
-    for at in range(0, 90, 30):
-        for receipt in each[at : at + 30]:
-            ledger.note(receipt)
-        ledger._write()
-        assert database.rows(COUNT) == [(at + 30,)]
-    ledger.close()
-    assert list((tmp_path / "aside").iterdir()) == []
 
 
 def test_more_records_than_a_file_remembers_are_read_from_it(tmp_path, monkeypatch):

@@ -3,9 +3,6 @@
 A process appends to one of two private files while its ledger reads the other. It holds a lock on
 both, which the system releases however the process ends; then any process may bring them in.
 Nothing is synced: the files survive a killed process, not a power failure.
-
-Where the system can reserve room on the disk, a file is mapped into memory and has zeros after its
-last line: a request is saved without a system call, which costs more than all that is written.
 """
 
 import logging
@@ -14,7 +11,6 @@ import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from mmap import mmap
 from pathlib import Path
 from secrets import token_hex
 from threading import Lock
@@ -25,15 +21,13 @@ LOG = logging.getLogger("pondero.gateway")
 
 ENDING = ".jsonl"
 _CHUNK = 1024 * 1024  # bytes
-_RESERVED = 1024 * 1024  # bytes of a file that is mapped; what is more is appended
 _REMEMBERED = 10_000  # records of a file; with more, it is read
 _TRIES = 3
 _BINARY = getattr(os, "O_BINARY", 0)
-_reserve = getattr(os, "posix_fallocate", None)
 
 
 class JournalFile:
-    """A file of lines. ``size``: its bytes without zeros; ``done``: those that the ledger has.
+    """A file of lines. ``size``: its bytes; ``done``: those whose lines the ledger has.
 
     ``records``: what its lines say, so that it need not be read; None if it must be.
     """
@@ -44,48 +38,25 @@ class JournalFile:
         self.done: int = 0
         self.records: list[object] | None = None if self.size else []
         self._descriptor = descriptor
-        self._mapped: mmap | None = None
-
-    def reserve(self) -> None:
-        """Map an empty file, if there is room for it: a mapped write to a full disk would kill."""
-        if _reserve is None:
-            return
-        try:
-            _reserve(self._descriptor, 0, _RESERVED)
-            self._mapped = mmap(self._descriptor, _RESERVED)
-        except OSError:
-            os.ftruncate(self._descriptor, 0)  # what was reserved before the disk was full
 
     def append(self, lines: bytes, records: Sequence[object] = ()) -> bool:
         """Append some lines; return False if they did not fit.
 
         ``records``: what they say, unless the ledger has no use for it.
         """
-        end = self.size + len(lines)
-        if self._mapped is not None and end <= _RESERVED:
-            self._mapped[self.size : end] = lines
-            self.size = end
-        elif not self._write(lines):
-            return False
-        if records and self.records is not None:
-            self.records += records
-            if len(self.records) > _REMEMBERED:
-                self.records = None
-        return True
-
-    def _write(self, lines: bytes) -> bool:
-        """Write some lines to the end of the file."""
-        if self._mapped is not None:
-            self.size = max(self.size, _RESERVED)
         try:
             wrote = os.write(self._descriptor, lines)
         except OSError:
             return False
-        if wrote < len(lines):
-            os.ftruncate(self._descriptor, self.size)  # the disk is full: no half lines
-            return False
-        self.size += wrote
-        return True
+        if wrote == len(lines):
+            self.size += wrote
+            if records and self.records is not None:
+                self.records += records
+                if len(self.records) > _REMEMBERED:
+                    self.records = None
+            return True
+        os.ftruncate(self._descriptor, self.size)  # the disk is full: no half lines
+        return False
 
     def chunks(self) -> Iterator[list[bytes]]:
         """Yield the lines that the ledger does not have; the caller writes each list.
@@ -97,23 +68,16 @@ class JournalFile:
             data = os.read(self._descriptor, _CHUNK)
             end = data.rfind(b"\n") + 1
             if end == 0 and len(data) == _CHUNK:  # a line is never this long
-                if data.strip(b"\0"):
-                    LOG.error("%s has %s bytes that are not a record", self.path, _CHUNK)
+                LOG.error("%s has %s bytes that are not a record", self.path, _CHUNK)
                 end = _CHUNK
             elif end == 0:
                 return
-            yield data[:end].replace(b"\0", b"").splitlines()
+            yield data[:end].splitlines()
             self.done += end
 
     def clear(self) -> None:
         """Remove all lines."""
-        if self._mapped is None:
-            os.ftruncate(self._descriptor, 0)
-        else:
-            used = min(self.size, _RESERVED)
-            self._mapped[:used] = bytes(used)
-            if self.size > _RESERVED:
-                os.ftruncate(self._descriptor, _RESERVED)
+        os.ftruncate(self._descriptor, 0)
         self.size = self.done = 0
         self.records = []
 
@@ -122,9 +86,6 @@ class JournalFile:
         if delete:
             with suppress(OSError):
                 self.path.unlink(missing_ok=True)
-        if self._mapped is not None:
-            self._mapped.close()
-            os.ftruncate(self._descriptor, self.size)  # the zeros
         os.close(self._descriptor)
 
 
@@ -246,9 +207,7 @@ def _create(folder: Path) -> JournalFile:
         descriptor = os.open(path, flags, 0o600)
         # Before the lock, another process may have taken it for an abandoned one and deleted it.
         if _take_lock(descriptor) and path.exists():
-            file = JournalFile(path, descriptor)
-            file.reserve()
-            return file
+            return JournalFile(path, descriptor)
         os.close(descriptor)
         path.unlink(missing_ok=True)
     message = f"no file in {folder} can be locked"
