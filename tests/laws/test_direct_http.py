@@ -14,6 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 pytest.importorskip("httptools")
+from pondero.transport import WriteBatch
 from pondero.transport.direct_connection import DirectConnection
 
 TOKENS = st.text("abcdefgh-", min_size=1, max_size=9).map(lambda text: f"x-{text}")
@@ -38,6 +39,9 @@ class Wire:
     def get_write_buffer_size(self) -> int:
         return 0
 
+    def is_closing(self) -> bool:
+        return self.aborted
+
     def write(self, _: bytes) -> None:
         """Forget it."""
 
@@ -48,11 +52,15 @@ class Wire:
         self.aborted = True
 
 
+def make_connection() -> DirectConnection:
+    return DirectConnection("origin", lambda _: None, WriteBatch())
+
+
 def heard(pieces: list[bytes], *, closes: bool) -> dict[str, Any]:
     """Return what a connection makes of these bytes, and of an end of the connection after them."""
 
     async def main() -> dict[str, Any]:
-        connection, wire = DirectConnection("origin", lambda _: None), Wire()
+        connection, wire = make_connection(), Wire()
         connection.connection_made(wire)  # type: ignore[arg-type]  # as much of one as is used
         connection.ask([b"GET / HTTP/1.1\r\n\r\n"], 60.0)
         for piece in pieces:

@@ -5,6 +5,7 @@ from ..lazy import Loader, make_lazy_getattr
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .aws_signing import AsyncSigningTransport, SigningTransport, check_signing
+    from .batched_writes import BatchedTransport, WriteBatch
     from .event_loop import asleep, gather_results, in_trio, run_in_thread
     from .fast_http import FastTransport
     from .http import AsyncHttpTransport, HttpTransport
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "aws_signing": "AsyncSigningTransport SigningTransport check_signing",
+    "batched_writes": "BatchedTransport WriteBatch",
     "event_loop": "asleep in_trio run_in_thread gather_results",
     "fast_http": "FastTransport",
     "http": "AsyncHttpTransport HttpTransport",
@@ -32,6 +34,7 @@ __all__ = [
     "AsyncHttpTransport",
     "AsyncShell",
     "AsyncSigningTransport",
+    "BatchedTransport",
     "ConnectionLimits",
     "FastTransport",
     "HttpTransport",
@@ -40,6 +43,7 @@ __all__ = [
     "Shell",
     "SigningTransport",
     "SocketRejection",
+    "WriteBatch",
     "asleep",
     "can_send",
     "check_signing",

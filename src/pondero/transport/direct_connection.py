@@ -14,6 +14,8 @@ from typing import Any, cast
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
+from .batched_writes import BatchedTransport, WriteBatch
+
 _UNREAD = 256 * 1024  # bytes that wait for the reader; more make the service wait
 _WITHOUT_BODY = 64 * 1024  # bytes in a row that are no body: heads, chunk extensions, trailers
 _HEADERS = 256  # lines of one head; joining more of one name would stop the event loop
@@ -24,7 +26,7 @@ _LAST_INTERIM = 199  # a status up to here announces that the real one follows
 class DirectConnection(asyncio.Protocol):
     """A connection to an origin; ``on_lost`` is called once, when it is closed."""
 
-    transport: Transport
+    transport: BatchedTransport
     is_closed: bool = False
     # Of the answer under way:
     status: int = 0  # 0: no head has come
@@ -48,8 +50,11 @@ class DirectConnection(asyncio.Protocol):
     _waiter: asyncio.Future[None] | None = None
     _poll: Any = None
 
-    def __init__(self, origin: Any, on_lost: Callable[["DirectConnection"], None]) -> None:
+    def __init__(
+        self, origin: Any, on_lost: Callable[["DirectConnection"], None], writes: WriteBatch
+    ) -> None:
         self.origin: Any = origin
+        self._writes: WriteBatch = writes
         self.parts = []
         self.on_body: Any = self.parts.append  # a function of Python for each chunk would be slow
         self._on_lost: Callable[[DirectConnection], None] = on_lost
@@ -127,7 +132,8 @@ class DirectConnection(asyncio.Protocol):
 
     def connection_made(self, transport: BaseTransport) -> None:
         """Keep the transport."""
-        self.transport = cast("Transport", transport)  # uvloop's is no subclass
+        inner = cast("Transport", transport)  # uvloop's is no subclass
+        self.transport = BatchedTransport(inner, self._writes, self._loop)
         if hasattr(select, "poll"):
             self._poll = select.poll()
             self._poll.register(transport.get_extra_info("socket").fileno(), select.POLLIN)

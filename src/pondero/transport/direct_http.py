@@ -27,6 +27,7 @@ from aiohappyeyeballs import start_connection
 from ..canon import HttpRequest, ResponseHead
 from ..errors import BadParameter, PonderoError, Timeout, Unreachable
 from ..exchange import Timeouts
+from .batched_writes import WriteBatch
 from .direct_connection import DirectConnection
 from .packed_body import CODINGS, PackedBody
 from .settings import HttpSettings
@@ -87,6 +88,7 @@ class DirectPool:
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._addresses: dict[tuple[str, int], tuple[float, asyncio.Task[Any]]] = {}
         self._sockets: Sockets = Sockets()
+        self._writes: WriteBatch = WriteBatch()
         self._all_closed: asyncio.Future[None] | None = None  # while the pool is closed
         self.keeper: AsyncGenerator[None, None] = self._close_on_shutdown()
 
@@ -212,7 +214,7 @@ class DirectPool:
             interleave=1,
             socket_factory=self._sockets.make,
         )
-        connection = DirectConnection(origin, self._forget)
+        connection = DirectConnection(origin, self._forget, self._writes)
         secured = {"ssl": context, "server_hostname": host} if is_tls else {}
         try:
             loop = asyncio.get_running_loop()

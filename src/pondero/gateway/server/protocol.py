@@ -17,6 +17,7 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from ...canon import HttpRequest, HttpResponse
+from ...transport import BatchedTransport, WriteBatch
 from ..requests.read_request import PROBLEM
 from ._response_cycle import ResponseCycle
 from .limits import HEAD_BYTES, HEAD_LINES, HEAD_SECONDS, PIPELINED
@@ -77,6 +78,7 @@ class _LimitedProtocol(HttpToolsProtocol):
     """One connection."""
 
     sweep: ClassVar["_Sweep"]
+    writes: ClassVar[WriteBatch]
 
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
@@ -98,7 +100,8 @@ class _LimitedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         """Start the deadline of the first head."""
-        super().connection_made(transport)
+        batched = BatchedTransport(transport, self.writes, self.loop)
+        super().connection_made(cast("Transport", batched))
         self._owed_since = self.loop.time()
         self.sweep.start(self.loop, self.connections)
 
@@ -390,6 +393,7 @@ def make_protocol(reject: Reject) -> type[Protocol]:
 
     class ServerProtocol(_LimitedProtocol):
         sweep: ClassVar[_Sweep] = _Sweep()
+        writes: ClassVar[WriteBatch] = WriteBatch()
 
         def reject(
             self, address: str, status: int, reason: str, head: HttpRequest | None
