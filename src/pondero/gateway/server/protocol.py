@@ -93,6 +93,7 @@ class _LimitedProtocol(HttpToolsProtocol):
         self._target_piece = b""  # the part of it in this piece
         self._is_upgrade = False  # whether the parser expects another protocol after this head
         self._owed_since: float | None = None  # since when the client owes a head
+        self._idle_since: float | None = None  # since when all requests are answered
         self._known: tuple[KnownHead, ...] = ()
         self._unrepeated = 0  # since one of them was
         self._repeated: dict[str, Any] | None = None  # the scope of a request with a known head
@@ -154,7 +155,7 @@ class _LimitedProtocol(HttpToolsProtocol):
 
     def _feed(self, piece: bytes) -> int:
         """Give the parser a piece; return how many bytes it took."""
-        self._unset_keepalive_if_required()
+        self._idle_since = None
         self._target_piece = b""
         try:
             self.parser.feed_data(piece)
@@ -333,6 +334,17 @@ class _LimitedProtocol(HttpToolsProtocol):
         super().on_message_complete()
         self._in_head = self._between = self._went_on = True
 
+    def on_response_complete(self) -> None:
+        """Start the next request, if there is one; the sweep closes a connection without any."""
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+        else:
+            self._idle_since = self.loop.time()
+
     # -- rejections --------------------------------------------------------------------------------
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - ours says more
@@ -342,7 +354,7 @@ class _LimitedProtocol(HttpToolsProtocol):
     def _dismiss(self, status: int, reason: str) -> None:
         """Answer, read nothing any more, and close, after the answers to earlier requests."""
         self._dismissed = True
-        self._unset_keepalive_if_required()
+        self._idle_since = None
         if self._is_answering():
             cycle = self.cycle  # the last that waits
             cycle.keep_alive = False
@@ -393,8 +405,8 @@ class _LimitedProtocol(HttpToolsProtocol):
         super().resume_writing()
 
     def check_deadlines(self, now: float) -> bool:
-        """End the connection if the client owes a head, or reads too little, for too long."""
-        return self._check_reading(now) or self._check_head(now)
+        """End the connection if the client owes a head, reads too little or asks nothing."""
+        return self._check_reading(now) or self._check_head(now) or self._check_idle(now)
 
     def _check_head(self, now: float) -> bool:
         late = now - HEAD_SECONDS
@@ -407,6 +419,13 @@ class _LimitedProtocol(HttpToolsProtocol):
             self.transport.close()  # nothing was asked
         else:
             self._dismiss(*_TOO_SLOW)
+        return True
+
+    def _check_idle(self, now: float) -> bool:
+        late = now - self.timeout_keep_alive
+        if self._idle_since is None or self._idle_since > late or self.transport.is_closing():
+            return False
+        self.transport.close()
         return True
 
     def _check_reading(self, now: float) -> bool:
