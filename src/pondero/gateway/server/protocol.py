@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from urllib.parse import unquote
 
 import httptools
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from ...canon import HttpRequest, HttpResponse
@@ -323,15 +324,23 @@ class _LimitedProtocol(HttpToolsProtocol):
         self.url = (parts.path or b"/") + (b"?" + parts.query if parts.query else b"")
 
     def on_body(self, body: bytes) -> None:
-        """Note that a body goes on."""
+        """Add a piece of a body, as uvicorn does; the parser gives none after an upgrade."""
         self._went_on = True
-        super().on_body(body)
+        cycle = self.cycle
+        if not cycle.response_complete:
+            cycle.body += body
+            if len(cycle.body) > HIGH_WATER_LIMIT:
+                self.flow.pause_reading()
+            cycle.message_event.set()
 
     def on_message_complete(self) -> None:
         """Expect the next head."""
         if self._is_upgrade:
             return
-        super().on_message_complete()
+        cycle = self.cycle
+        if not cycle.response_complete:
+            cycle.more_body = False
+            cycle.message_event.set()
         self._in_head = self._between = self._went_on = True
 
     def on_response_complete(self) -> None:
