@@ -25,6 +25,8 @@ BODY_RATE = 1024
 
 PROBLEM = "pondero.problem"
 """In the scope of a request whose body is no HTTP: the status and the reason."""
+HEAD = "pondero.head"
+"""In the scope of a request whose head was read and checked before: the request without body."""
 
 # Of two such headers, a proxy may have checked the other; both together are valid nowhere.
 _ONCE = ("host", "origin", "sec-fetch-site")
@@ -50,6 +52,9 @@ class BodyProblem(Exception):
 
 def read_head(scope: Message) -> HttpRequest:
     """Return the request without its body."""
+    head: HttpRequest | None = scope.get(HEAD)
+    if head is not None:
+        return head
     headers = {k.decode("latin-1"): v.decode("latin-1") for k, v in scope["headers"]}
     if len(headers) != len(scope["headers"]):
         for name in _ONCE:

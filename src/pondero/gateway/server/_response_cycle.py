@@ -8,7 +8,6 @@ from collections.abc import Iterable
 
 from uvicorn.protocols.http.httptools_impl import (
     HEADER_RE,
-    HEADER_VALUE_RE,
     STATUS_LINE,
     RequestResponseCycle,
 )
@@ -16,6 +15,7 @@ from uvicorn.protocols.http.httptools_impl import (
 from ...asgi import Message
 
 _WITHOUT_BODY = (204, 304)  # statuses
+_CONTROLS = bytes((*range(0x09), *range(0x0A, 0x20), 0x7F))  # only the ends of lines may have any
 _MOST_NAMES = 1_024  # of headers that are remembered as valid
 
 
@@ -53,9 +53,6 @@ class ResponseCycle(RequestResponseCycle):
         if not _valid_names.issuperset(known):
             pairs = [(_check_name(name), value) for name, value in pairs]
             known = dict(pairs)
-        if HEADER_VALUE_RE.search(b"".join([value for _, value in pairs])):
-            raise RuntimeError(_INVALID)
-        lines = [b"%b: %b\r\n" % pair for pair in pairs]
         if self.chunked_encoding is None and b"content-length" in known:
             self.expected_content_length = int(known[b"content-length"])
             self.chunked_encoding = False
@@ -63,12 +60,15 @@ class ResponseCycle(RequestResponseCycle):
             self.chunked_encoding = True
         elif self.scope["method"] != "HEAD" and status not in _WITHOUT_BODY:
             self.chunked_encoding = True
-            lines.append(b"transfer-encoding: chunked\r\n")
-        if _closes(known.get(b"connection", b"")):
+            pairs.append((b"transfer-encoding", b"chunked"))
+        if b"connection" in known and _closes(known[b"connection"]):
             self.keep_alive = False
         elif not self.keep_alive:
-            lines.append(b"connection: close\r\n")
-        return b"%b%b\r\n" % (STATUS_LINE[status], b"".join(lines))
+            pairs.append((b"connection", b"close"))
+        lines = b"\r\n".join([*map(b": ".join, pairs), b"", b""])
+        if len(lines) - len(lines.translate(None, _CONTROLS)) != 2 * len(pairs) + 2:
+            raise RuntimeError(_INVALID)
+        return STATUS_LINE[status] + lines
 
     def _write(self, body: bytes, *, has_more: bool) -> None:
         pieces = [self._head] if self._head else []

@@ -8,6 +8,7 @@ from ...asgi import Message, Receive
 from ...canon import HttpRequest, HttpResponse
 from ..answers.response_writer import ResponseWriter
 from ..requests.read_request import (
+    HEAD,
     LONGEST_NAME,
     PROBLEM,
     BodyProblem,
@@ -68,6 +69,8 @@ class Arrival:
 
 def find_head_problem(scope: Message) -> AccessDenied | None:
     """Return why a head is rejected before any other code looks at it; None if it is not."""
+    if HEAD in scope:
+        return None
     headers = scope["headers"]
     size = len(scope.get("raw_path") or b"") + len(scope.get("query_string", b""))
     size += sum(map(len, chain.from_iterable(headers))) + 4 * len(headers)

@@ -10,16 +10,18 @@ A client that reads too little of its answers is cut off, so that they do not wa
 from asyncio import AbstractEventLoop, Event, Protocol, Transport
 from collections.abc import Callable
 from itertools import islice
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 from urllib.parse import unquote
 
 import httptools
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from ...canon import HttpRequest, HttpResponse
 from ...transport import BatchedTransport, WriteBatch
 from ..requests.read_request import PROBLEM
 from ._response_cycle import ResponseCycle
+from .known_head import LONGEST, KnownHead, write_short_head
 from .limits import HEAD_BYTES, HEAD_LINES, HEAD_SECONDS, PIPELINED
 from .reading_deadline import ReadingDeadline
 from .socket_protocol import make_request, make_socket
@@ -30,6 +32,8 @@ _AT_ONCE = 20  # connections that end in one look, which others wait for
 _BREATH = 0.01  # seconds until the next look if there may be more
 _LINGER = 1.0  # seconds to read on after a rejection: a reset would destroy the answer on its way
 _LINGER_BYTES = 1 << 20
+_KNOWN = 2  # heads of a connection that are kept; agents also count tokens
+_UNREPEATED = 8  # heads in a row that were kept for nothing; then no other is kept
 
 Reject = Callable[[str, int, str, HttpRequest | None], HttpResponse]
 """Records a rejection and returns its answer.
@@ -92,6 +96,11 @@ class _LimitedProtocol(HttpToolsProtocol):
         self._target_piece = b""  # the part of it in this piece
         self._is_upgrade = False  # whether the parser expects another protocol after this head
         self._owed_since: float | None = None  # since when the client owes a head
+        self._idle_since: float | None = None  # since when all requests are answered
+        self._known: tuple[KnownHead, ...] = ()
+        self._unrepeated = 0  # since one of them was
+        self._repeated: dict[str, Any] | None = None  # the scope of a request with a known head
+        self._sent = b""  # the beginning of a piece that begins with another
         self._reading = ReadingDeadline()
         self._socket: Any = None  # who reads on after this head
         self._problem: tuple[int, str] | None = None
@@ -112,7 +121,7 @@ class _LimitedProtocol(HttpToolsProtocol):
             return
         if self._between and self._owed_since is None:
             self._owed_since = self.loop.time()
-        begin, whole = 0, len(data)
+        begin, whole = self._find_known(data), len(data)
         while begin < whole and not self._is_over():
             room = HEAD_BYTES - self._size
             if room <= 0:
@@ -127,9 +136,30 @@ class _LimitedProtocol(HttpToolsProtocol):
         if self._socket is not None:
             self._socket.data_received(data[begin:])
 
+    def _find_known(self, data: bytes) -> int:
+        """Begin a request if its head is whole and known; return how many bytes that took."""
+        if not self._between or self._size or self._is_over():
+            return 0
+        for known in self._known:
+            if digits := known.read_length(data):
+                self._repeated = known.make_scope(digits)
+                self._unrepeated = 0
+                self._feed(write_short_head(digits))
+                return known.count_bytes(digits)
+        self._sent = data[:LONGEST]
+        return 0
+
+    def _keep_head(self, scope: dict[str, Any]) -> None:
+        """Keep the first head of a piece, so that its repetition is known."""
+        sent, self._sent = self._sent, b""
+        if sent and self._unrepeated < _UNREPEATED:
+            self._unrepeated += 1
+            if (known := KnownHead.find(sent, scope, self.url)) is not None:
+                self._known = (known, *self._known[: _KNOWN - 1])
+
     def _feed(self, piece: bytes) -> int:
         """Give the parser a piece; return how many bytes it took."""
-        self._unset_keepalive_if_required()
+        self._idle_since = None
         self._target_piece = b""
         try:
             self.parser.feed_data(piece)
@@ -192,7 +222,8 @@ class _LimitedProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         """Begin to count a head."""
-        super().on_message_begin()
+        self.url: bytes = b""
+        self.headers, self.expect_100_continue = [], False
         self._in_head, self._between, self._has_target = True, False, False
         self._exact = self._lines = 0
         if self._owed_since is None:
@@ -201,8 +232,10 @@ class _LimitedProtocol(HttpToolsProtocol):
     def on_url(self, url: bytes) -> None:
         """Count the target."""
         self._target_piece = url
-        self._count(len(url))
-        super().on_url(url)
+        self._exact += len(url)
+        if self._exact > HEAD_BYTES:
+            self._stop_head()
+        self.url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Count a header line; a trailer is counted too, and never becomes a header.
@@ -219,11 +252,6 @@ class _LimitedProtocol(HttpToolsProtocol):
                 self.expect_100_continue = True
             self.headers.append((name, value))
 
-    def _count(self, size: int) -> None:
-        self._exact += size
-        if self._exact > HEAD_BYTES or self._lines > HEAD_LINES:
-            self._stop_head()
-
     def _stop_head(self) -> None:
         self._problem = _TOO_LARGE if self._in_head else _TRAILERS
         raise _TooMuch
@@ -238,24 +266,38 @@ class _LimitedProtocol(HttpToolsProtocol):
         if len(self.pipeline) >= PIPELINED:
             self._problem = _TOO_MANY
             raise _TooMuch
+        repeated, self._repeated = self._repeated, None
+        self._begin_request(repeated or self._make_scope())
+
+    def _make_scope(self) -> dict[str, Any]:
+        """Return the scope of the request whose head the parser has read."""
         if not self.url.startswith(b"/"):
             self._use_authority()
-        self._begin_request()
-
-    def _begin_request(self) -> None:
-        """Start the request as uvicorn does, or queue it behind those before it."""
-        method, version = self.parser.get_method(), self.parser.get_http_version()
         parts = httptools.parse_url(self.url)
         path = parts.path.decode("ascii")
-        scope: dict[str, Any] = cast("dict[str, Any]", self.scope)
-        scope["method"] = method.decode("ascii")
-        scope["http_version"] = version
-        scope["path"] = unquote(path) if "%" in path else path
-        scope["raw_path"] = parts.path
-        scope["query_string"] = parts.query or b""
+        scope = {
+            "type": "http",
+            "asgi": {"version": self.asgi_version, "spec_version": "2.3"},
+            "http_version": self.parser.get_http_version(),
+            "server": self.server,
+            "client": self.client,
+            "scheme": self.scheme,
+            "root_path": self.root_path,
+            "headers": self.headers,
+            "method": self.parser.get_method().decode("ascii"),
+            "path": unquote(path) if "%" in path else path,
+            "raw_path": parts.path,
+            "query_string": parts.query or b"",
+        }
+        self._keep_head(scope)
+        return scope
+
+    def _begin_request(self, scope: dict[str, Any]) -> None:
+        """Start the request as uvicorn does, or queue it behind those before it."""
+        scope["state"] = self.app_state.copy()
         before: Any = self.cycle  # None before the first request
         self.cycle: Any = ResponseCycle(
-            scope=self.scope,
+            scope=scope,  # type: ignore[arg-type]  # a plain dict
             transport=self.transport,
             flow=self.flow,
             logger=self.logger,
@@ -264,7 +306,7 @@ class _LimitedProtocol(HttpToolsProtocol):
             default_headers=self.server_state.default_headers,
             message_event=Event(),
             expect_100_continue=self.expect_100_continue,
-            keep_alive=version != "1.0" and self.parser.should_keep_alive(),
+            keep_alive=scope["http_version"] != "1.0" and self.parser.should_keep_alive(),
             on_response=self.on_response_complete,
         )
         if before is None or before.response_complete:
@@ -282,19 +324,38 @@ class _LimitedProtocol(HttpToolsProtocol):
                 host += b":%d" % parts.port
             self.headers[:] = [pair for pair in self.headers if pair[0] != b"host"]
             self.headers.append((b"host", host))
-        self.url: bytes = (parts.path or b"/") + (b"?" + parts.query if parts.query else b"")
+        self.url = (parts.path or b"/") + (b"?" + parts.query if parts.query else b"")
 
     def on_body(self, body: bytes) -> None:
-        """Note that a body goes on."""
+        """Add a piece of a body, as uvicorn does; the parser gives none after an upgrade."""
         self._went_on = True
-        super().on_body(body)
+        cycle = self.cycle
+        if not cycle.response_complete:
+            cycle.body += body
+            if len(cycle.body) > HIGH_WATER_LIMIT:
+                self.flow.pause_reading()
+            cycle.message_event.set()
 
     def on_message_complete(self) -> None:
         """Expect the next head."""
         if self._is_upgrade:
             return
-        super().on_message_complete()
+        cycle = self.cycle
+        if not cycle.response_complete:
+            cycle.more_body = False
+            cycle.message_event.set()
         self._in_head = self._between = self._went_on = True
+
+    def on_response_complete(self) -> None:
+        """Start the next request, if there is one; the sweep closes a connection without any."""
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+        else:
+            self._idle_since = self.loop.time()
 
     # -- rejections --------------------------------------------------------------------------------
 
@@ -305,7 +366,7 @@ class _LimitedProtocol(HttpToolsProtocol):
     def _dismiss(self, status: int, reason: str) -> None:
         """Answer, read nothing any more, and close, after the answers to earlier requests."""
         self._dismissed = True
-        self._unset_keepalive_if_required()
+        self._idle_since = None
         if self._is_answering():
             cycle = self.cycle  # the last that waits
             cycle.keep_alive = False
@@ -356,8 +417,8 @@ class _LimitedProtocol(HttpToolsProtocol):
         super().resume_writing()
 
     def check_deadlines(self, now: float) -> bool:
-        """End the connection if the client owes a head, or reads too little, for too long."""
-        return self._check_reading(now) or self._check_head(now)
+        """End the connection if the client owes a head, reads too little or asks nothing."""
+        return self._check_reading(now) or self._check_head(now) or self._check_idle(now)
 
     def _check_head(self, now: float) -> bool:
         late = now - HEAD_SECONDS
@@ -370,6 +431,13 @@ class _LimitedProtocol(HttpToolsProtocol):
             self.transport.close()  # nothing was asked
         else:
             self._dismiss(*_TOO_SLOW)
+        return True
+
+    def _check_idle(self, now: float) -> bool:
+        late = now - self.timeout_keep_alive
+        if self._idle_since is None or self._idle_since > late or self.transport.is_closing():
+            return False
+        self.transport.close()
         return True
 
     def _check_reading(self, now: float) -> bool:
