@@ -37,15 +37,17 @@ def price_usage(
     Thinking is billed as output; cache reads and writes have their own prices, and so have audio,
     images and video at some models. ``at``: when they were used, in seconds since 1970 (None: now).
     """
-    if usage.input is None or usage.output is None or usage.known_total == 0:
+    if usage.input is None or usage.output is None:
+        return None
+    read, wrote = usage.cache_read or 0, usage.cache_write or 0
+    prompt, written = usage.input + read + wrote, usage.output + (usage.thinking or 0)
+    if prompt + written == 0:
         return None
     found = load_catalog().catalog.providers.get(provider)
-    read, wrote = usage.cache_read or 0, usage.cache_write or 0
     minute = int((time() if at is None else at) // 60)  # some prices depend on the hour
     rates = _flat_rates(found.url, model, minute) if found else None
     is_flat = rates is not None and (usage.media is None or not rates.has_media)
-    if rates is not None and is_flat and usage.input + read + wrote < rates.below:
-        written = usage.output + (usage.thinking or 0)
+    if rates is not None and is_flat and prompt < rates.below:
         cost = usage.input * rates.input + written * rates.output
         if read or wrote:
             cost += read * rates.cache_read + wrote * rates.cache_write
@@ -55,10 +57,10 @@ def price_usage(
     except ImportError:
         return None
     counts = genai_prices.Usage(
-        input_tokens=usage.input + read + wrote,
+        input_tokens=prompt,
         cache_read_tokens=read or None,
         cache_write_tokens=wrote or None,
-        output_tokens=usage.output + (usage.thinking or 0),
+        output_tokens=written,
         **_count_media(usage),
     )
     try:

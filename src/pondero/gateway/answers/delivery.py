@@ -254,14 +254,10 @@ class _Delivery:
         if self._hook is not None:
             self.record.note(road="hook", reason=f"answered by the hook {self._hook}")
             return
-        described = _describe_plan(self.routed, self.attempt)
-        self.record.note(
-            road=self.attempt.path.name,
-            asked=described.asked,
-            sent=described.sent,
-            why=described.why,
-            adjustments=described.codes,
-        )
+        described, receipt = _describe_plan(self.routed, self.attempt), self.record.receipt
+        receipt.road = self.attempt.path.name
+        receipt.asked, receipt.sent, receipt.why = described.asked, described.sent, described.why
+        receipt.adjustments = described.codes
 
     def note_begun(self, so_far: Assembler) -> None:
         """Keep what a try collects: it may break off before anything is shown."""
@@ -498,7 +494,9 @@ class _Delivery:
             self._adjustments.append(EXHAUSTED)  # a stream has sent its headers
         if self._hooks is not None:
             codes += [FAILED] * len(self._hooks.failed)
-        self.record.note(finish=reply.finish, verdict=reply.verdict, adjustments=tuple(codes))
+        receipt = self.record.receipt
+        receipt.finish, receipt.verdict = reply.finish, reply.verdict
+        receipt.adjustments = tuple(codes)
 
 
 def _begins_answer(events: list[Event]) -> bool:

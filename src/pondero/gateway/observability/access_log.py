@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from ...canon import COUNTS, Usage
+from ...canon import Usage
 from ...store import SecretRedactor
 from .background_work import MOST, BackgroundWork
 from .receipt import LONGEST_REASON, Receipt, redact_receipt
@@ -114,15 +114,16 @@ def _find_rest(data: bytes, wrote: int) -> bytes:
 def format_line(receipt: Receipt) -> str:
     """Return a request as one line; unknown fields are omitted."""
     begins, goes_on, ends = _encode_shared(_get_shared(receipt))
-    first, seconds, first_try, last_try, first_answer = [
-        "" if value is None else f',"{name}":{value:.4f}'
-        for name, value in zip(_NUMBERS, _get_numbers(receipt), strict=True)
-    ]
+    # One by one: a loop over names takes three times as long.
+    first = "" if receipt.first is None else f',"first":{receipt.first:.4f}'
+    first_try = "" if receipt.first_try is None else f',"first_try":{receipt.first_try:.4f}'
+    last_try = "" if receipt.last_try is None else f',"last_try":{receipt.last_try:.4f}'
+    answer = "" if receipt.first_answer is None else f',"first_answer":{receipt.first_answer:.4f}'
     cost = "" if receipt.cost is None else f',"cost":"{receipt.cost}"'
     return (
         f'{{"time":"{format_log_time(receipt.at)}","id":"{receipt.id}"{begins}'
-        f"{first}{seconds}{cost}{goes_on}"
-        f"{first_try}{last_try}{first_answer}{ends}{_format_counts(receipt.usage)}}}"
+        f'{first},"seconds":{receipt.seconds:.4f}{cost}{goes_on}'
+        f"{first_try}{last_try}{answer}{ends}{_format_counts(receipt.usage)}}}"
     )
 
 
@@ -142,10 +143,7 @@ _NAMES = {
     "said": "requested_model",
     "road": "path",
 }
-_NUMBERS = ("first", "seconds", "first_try", "last_try", "first_answer")
-_get_numbers = attrgetter(*_NUMBERS)
 _get_shared = attrgetter(*(name for names in _GROUPS for name in names))
-_get_counts = attrgetter(*COUNTS)
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -182,6 +180,11 @@ def _format_second(second: int) -> str:
 
 
 def _format_counts(usage: Usage) -> str:
-    counts = zip(COUNTS, _get_counts(usage), strict=True)
-    known = ",".join([f'"{name}":{count}' for name, count in counts if count is not None])
-    return f',"tokens":{{{known}}}' if known else ""
+    given = "" if usage.input is None else f',"input":{usage.input}'
+    read = "" if usage.cache_read is None else f',"cache_read":{usage.cache_read}'
+    written = "" if usage.cache_write is None else f',"cache_write":{usage.cache_write}'
+    output = "" if usage.output is None else f',"output":{usage.output}'
+    thinking = "" if usage.thinking is None else f',"thinking":{usage.thinking}'
+    total = "" if usage.total is None else f',"total":{usage.total}'
+    known = f"{given}{read}{written}{output}{thinking}{total}"
+    return f',"tokens":{{{known[1:]}}}' if known else ""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import lru_cache
 from itertools import compress, repeat
-from operator import is_not
+from operator import is_not, itemgetter
 from pathlib import Path
 from threading import Event
 from time import monotonic, time
@@ -290,8 +290,8 @@ def save_entry(entry: AuditEntry, aside: Path | None = None) -> None:
 
 def make_rows(receipts: Iterable[Receipt]) -> list[tuple[Any, ...]]:
     """Return receipts as rows for either database, without this process's secrets."""
-    redactor = SecretRedactor()
-    return [_row(receipt, redactor) for receipt in receipts]
+    texts = _RowTexts()
+    return [_row(receipt, texts) for receipt in receipts]
 
 
 def _group_rows(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
@@ -307,23 +307,24 @@ def _group_rows(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[str, list[tup
         if len(group) < _ALIKE:
             few += group
         else:
-            yield _write_insert(has), [tuple(compress(row, has)) for row in group]
+            known = itemgetter(*compress(range(len(has)), has))
+            yield _write_insert(has), list(map(known, group))
     if few:
         yield _INSERT, few
 
 
-def _row(receipt: Receipt, redactor: SecretRedactor) -> tuple[Any, ...]:
+def _row(receipt: Receipt, texts: "_RowTexts") -> tuple[Any, ...]:
     usage = receipt.usage
     counts = (usage.input, usage.cache_read, usage.cache_write, usage.output, usage.thinking)
     return (
         receipt.id,
         receipt.at,
         int(receipt.at // 60),
-        _text(receipt.key, redactor),
+        texts[receipt.key],
         receipt.front,
-        _text(receipt.said, redactor),
+        texts[receipt.said],
         receipt.provider,
-        None if receipt.model is None else _text(receipt.model, redactor),
+        texts[receipt.model],
         receipt.road,
         receipt.asked,
         receipt.sent,
@@ -341,7 +342,7 @@ def _row(receipt: Receipt, redactor: SecretRedactor) -> tuple[Any, ...]:
         receipt.seconds,
         int(receipt.offline),
         int(receipt.estimated),
-        None if receipt.reason is None else _text(receipt.reason, redactor, LONGEST_REASON),
+        texts.clean(receipt.reason, LONGEST_REASON),
         receipt.purpose,
         receipt.route,
         receipt.first_try,
@@ -350,7 +351,7 @@ def _row(receipt: Receipt, redactor: SecretRedactor) -> tuple[Any, ...]:
         receipt.endpoint,
         receipt.units,
         receipt.deployment,
-        None if receipt.group is None else _text(receipt.group, redactor),
+        texts[receipt.group],
     )
 
 
@@ -359,11 +360,27 @@ def _billionths(cost: Decimal) -> int:
     return min(int((cost * _BILLIONTHS).to_integral_value()), _BIGGEST)
 
 
-def _text(value: str, redactor: SecretRedactor, longest: int = _LONGEST) -> str:
-    """Return a text that PostgreSQL and UTF-8 accept, without secrets."""
-    if not value.isascii() or "\0" in value:
-        value = value.encode("utf-8", "replace").decode().replace("\0", "")
-    return redactor.text(value)[:longest]
+class _RowTexts(dict[str | None, str | None]):
+    """Texts of some rows, as PostgreSQL and UTF-8 accept them, without secrets.
+
+    Rows that are written together have the same few names.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._redactor = SecretRedactor()
+
+    def __missing__(self, text: str | None) -> str | None:
+        found = self[text] = self.clean(text, _LONGEST)
+        return found
+
+    def clean(self, text: str | None, longest: int) -> str | None:
+        """Return a text that need not be that of many rows."""
+        if text is None:
+            return None
+        if not text.isascii() or "\0" in text:
+            text = text.encode("utf-8", "replace").decode().replace("\0", "")
+        return self._redactor.text(text)[:longest]
 
 
 def load_usage(ledger: str, *, days: float | None = None) -> list[UsageTotal]:

@@ -12,8 +12,10 @@ from ...canon import Usage
 from ...store import SecretRedactor
 
 
-class Receipt(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Receipt(Struct, kw_only=True, omit_defaults=True):
     """One finished request; its field names are written to the log and the ledger.
+
+    Only its ``RequestRecord`` sets fields, and none of a receipt that an observer has.
 
     ``front``: the client's dialect. ``said``: the model name the client sent; ``model``: the one
     that answered. ``asked``, ``sent``, ``why``: the level. ``first`` and ``seconds``: seconds until

@@ -1,5 +1,6 @@
 """Facts about one request, collected while it runs, for its receipt."""
 
+from copy import copy
 from time import monotonic
 
 from ...canon import Json
@@ -12,25 +13,30 @@ from .receipt import KILLED, Receipt
 
 
 class RequestRecord:
-    """The receipt of one request in the making; ``meter`` counts what services serve for it."""
+    """The receipt of one request in the making; ``meter`` counts what services serve for it.
+
+    ``receipt``: what is known so far; whoever records it gets a copy.
+    """
 
     def __init__(self, gateway: GatewayContext, call: ClientRequest) -> None:
         self._begun = monotonic()
         self._gateway = gateway
-        self._facts: dict[str, Json] = {
-            "id": call.id,
-            "at": gateway.now(),
-            "key": call.requester.name,
-            "group": call.requester.group.name if call.requester.group is not None else None,
-            "front": call.client_dialect,
-            "trace": call.http.headers.get("traceparent"),
-        }
+        group = call.requester.group
+        self.receipt: Receipt = Receipt(
+            id=call.id,
+            at=gateway.now(),
+            key=call.requester.name,
+            group=None if group is None else group.name,
+            front=call.client_dialect,
+            trace=call.http.headers.get("traceparent"),
+        )
         self.requested_model: str = ""
         self.meter: UsageMeter = UsageMeter()
         self.meter.begun = self._note_try
         self._admission: Admission | None = None
         self._figures: Figures | None = None
         self._seconds = 0.0
+        self._has_end = False
         self._is_done: bool = False
 
     def drop(self) -> None:
@@ -49,8 +55,10 @@ class RequestRecord:
         meter.begun = self._note_try
 
     def note(self, **facts: Json) -> None:
-        """Set fields of the receipt."""
-        self._facts |= facts
+        """Set fields of the receipt; an ``end`` is recorded as soon as the request is over."""
+        for name, value in facts.items():
+            setattr(self.receipt, name, value)
+        self._has_end = self._has_end or "end" in facts
 
     def note_model(self, name: str) -> None:
         """Set the name of the model that the client requested."""
@@ -58,31 +66,34 @@ class RequestRecord:
 
     def note_first(self) -> None:
         """Set the time of the first piece of an answer, once."""
-        self._facts.setdefault("first", monotonic() - self._begun)
+        if self.receipt.first is None:
+            self.receipt.first = monotonic() - self._begun
 
     def note_first_answer(self) -> None:
         """Set the time of the first piece that is not thinking."""
-        self._facts["first_answer"] = monotonic() - self._begun
+        self.receipt.first_answer = monotonic() - self._begun
 
     def note_left(self) -> None:
         """Record that the client hung up, unless the answer had failed before."""
-        if self._facts.get("end") != "failed":
-            self._facts["end"] = "left"
+        if self.receipt.end != "failed":
+            self.note(end="left")
 
     def _note_try(self) -> None:
         """Set the time of a request to a service, and save what that may serve from now on."""
-        self._facts["last_try"] = monotonic() - self._begun
-        self._facts.setdefault("first_try", self._facts["last_try"])
+        receipt = self.receipt
+        receipt.last_try = monotonic() - self._begun
+        if receipt.first_try is None:
+            receipt.first_try = receipt.last_try
         self.save_progress()
 
     def save_progress(self) -> None:
         """Save what may have been served, in case that this process is killed."""
-        if self._gateway.save_begun is not None:
-            killed = {**self._facts, "status": 500, "end": "failed", "reason": KILLED}
-            killed["offline"] = not self._gateway.transport.needs_key
-            self._gateway.save_begun(
-                self._make_receipt(killed, self.meter.find_most(), self._facts["last_try"])
-            )
+        if (save := self._gateway.save_begun) is None:
+            return
+        killed = self._make_receipt(self.meter.find_most(), self.receipt.last_try or 0.0)
+        killed.status, killed.end, killed.reason = 500, "failed", KILLED
+        killed.offline = self._gateway.is_offline
+        save(killed)
 
     def settle(self) -> None:
         """Settle the reservation, if there is one, once the last call of a service is complete.
@@ -102,22 +113,20 @@ class RequestRecord:
         self._is_done = True
         self._seconds = monotonic() - self._begun
         self.settle()
-        if "end" not in self._facts and self.meter.calls:
+        if self.meter.calls and not self._has_end:
             self._gateway.receipts.add(self._make_final_receipt)
         else:  # the journal has nothing of a request without a call
             self._gateway.notify_observers([self._make_final_receipt()])
 
     def _make_final_receipt(self) -> Receipt:
-        figures = self._figures or self.meter.find_figures()
-        return self._make_receipt(self._facts, figures, self._seconds)
+        return self._make_receipt(self._figures or self.meter.find_figures(), self._seconds)
 
-    def _make_receipt(self, facts: dict[str, Json], figures: Figures, seconds: float) -> Receipt:
-        return Receipt(
-            **facts,
-            said=self.requested_model[:LONGEST_MODEL],
-            tries=figures.calls,
-            seconds=seconds,
-            usage=figures.usage,
-            estimated=figures.estimated,
-            cost=figures.cost,
-        )
+    def _make_receipt(self, figures: Figures, seconds: float) -> Receipt:
+        receipt = copy(self.receipt)
+        receipt.said = self.requested_model[:LONGEST_MODEL]
+        receipt.tries = figures.calls
+        receipt.seconds = seconds
+        receipt.usage = figures.usage
+        receipt.estimated = figures.estimated
+        receipt.cost = figures.cost
+        return receipt

@@ -96,6 +96,8 @@ class ServiceCall:
         if self.is_free:
             return [], False
         reply, entry = self.reply or self._find_ended(), self.entry
+        if reply is not None and _is_plain(reply):
+            return [(entry, reply.usage)], False
         if reply is not None and reply.usage.output is not None:
             usage, is_raised = _raise_to_total_and_text(reply.usage, reply.message)
             usage, is_split = _split_thinking(
@@ -339,6 +341,25 @@ class MeteredTransport:
 
     async def aclose(self) -> None:
         """Leave the connections open: other requests share them."""
+
+
+def _is_plain(reply: Reply) -> bool:
+    """Return whether the counts of an answer need no change, as those of nearly all."""
+    usage, message, extras = reply.usage, reply.message, reply.extras
+    if usage.output is None or not usage.input:
+        return False
+    if extras and isinstance(extras, dict) and not _CORRECTIONS.isdisjoint(extras):
+        return False
+    written, said = usage.output + (usage.thinking or 0), len(message.text)
+    if not written or written < said // _LONGEST_TOKEN:
+        return False
+    # With fewer tokens than characters, and no thinking to see, there is none that is hidden.
+    if usage.thinking is None and (written > said or message.thinking_parts):
+        return False
+    return usage.total is None or usage.total == usage.known_total
+
+
+_CORRECTIONS = frozenset(("reported_thinking", "iterations"))  # of counts, among the extras
 
 
 def _raise_to_total_and_text(usage: Usage, message: Message) -> tuple[Usage, bool]:

@@ -119,11 +119,10 @@ async def _tell(
 
 def _note_route(record: RequestRecord, routed: RoutedRequest) -> None:
     record.requested_model = routed.parsed.request.model
-    record.note(
-        stream=routed.parsed.request.stream,
-        purpose=routed.purpose.purpose,
-        route=routed.resolved.route.match if routed.resolved.route is not None else None,
-    )
+    receipt, route = record.receipt, routed.resolved.route
+    receipt.stream = routed.parsed.request.stream
+    receipt.purpose = routed.purpose.purpose
+    receipt.route = None if route is None else route.match
 
 
 async def _write_shutdown(
@@ -184,9 +183,9 @@ async def _attempt(
 ) -> PonderoError | None:
     """Ask one model; return why it did not answer, None if it did."""
     routed, entry, breaker = found.routed, turn.entry, turn.breaker
-    record.note(
-        provider=entry.provider.name, model=entry.model, deployment=entry.deployment or None
-    )
+    receipt = record.receipt
+    receipt.provider, receipt.model = entry.provider.name, entry.model
+    receipt.deployment = entry.deployment or None
     try:
         is_long = len(routed.call.http.body) > LONG
         if is_long:
