@@ -42,7 +42,7 @@ from ..requests.request_id import HEADER
 from ..requests.routed_request import RoutedRequest
 from ..requests.stored_ids import make_recorder
 from ..server.context import GatewayContext
-from ..signatures.restore import cache_items
+from .cached_entries import list_entries, put_later
 from .exhaustion import EXHAUSTED, asks_again, make_retry
 from .held_beginning import HeldBeginning
 from .key_filter import KeyFilter
@@ -450,26 +450,27 @@ class _Delivery:
         state has been sent it before the client is sent the end.
         """
         routed = self.routed
-        items: dict[str, bytes] = {}
-        for answer in self._converter.make_cached_answers(reply):
-            of_answer = cache_items(
-                routed.parsed.request,
-                answer,
-                client=routed.call.requester.id,
-                turns=routed.turns,
-            )
-            items = {**of_answer, **items}  # of equal answers, the first is kept
-        if routed.conversation is not None:
-            items |= routed.conversation.list_changes(self.attempt.entry)
-        if self._kept_items is not None:
-            items |= self._kept_items.list_entries(self._find_prompt)
-        self._entries = items
+        answers = self._converter.make_cached_answers(reply)
+        beside = self._list_beside()
+        if beside or not put_later(self.gateway.memory, routed, answers, self._remembered):
+            self._entries = list_entries(routed, answers) | beside
+        else:
+            self._remembered = {}
         await self.remember()
         self.record.settle()
         if self._keeper is not None:
             # It is sent in the same write, and waited for: the client may name the answer at once.
             await self._keeper.save(self._find_prompt)
         self.gateway.shared.flush()
+
+    def _list_beside(self) -> dict[str, bytes]:
+        """Return what is cached in addition to the answer."""
+        items: dict[str, bytes] = {}
+        if self.routed.conversation is not None:
+            items |= self.routed.conversation.list_changes(self.attempt.entry)
+        if self._kept_items is not None:
+            items |= self._kept_items.list_entries(self._find_prompt)
+        return items
 
     async def remember(self) -> None:
         """Cache what is known of the conversation, and whose the ids are that the client got."""
