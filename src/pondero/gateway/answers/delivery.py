@@ -289,7 +289,8 @@ class _Delivery:
         shown = reply if self._hooks is None else await self._hooks.whole(reply)
         self._is_passed = True
         self._note_reply(reply)
-        response = await self._converter.whole(shown)
+        so_far = self.transport.so_far
+        response = await self._converter.whole(shown, b"" if so_far is None else so_far.whole)
         for reader in self._readers:
             reader.take_whole(response.body)
         await self._cache(reply)

@@ -360,7 +360,7 @@ class Passthrough:
     ) -> None:
         self._routed = routed
         self._exchange = exchange
-        self._capture = CapturingTransport(transport)
+        self._capture = CapturingTransport(transport, keeps=routed.parsed.request.stream)
         self._renamer: ModelRenamer | None = None
         self._filter: UsageFilter | None = None
         self._last = b""
@@ -413,9 +413,8 @@ class Passthrough:
         whole = not sse or not self._last or self._last.endswith((b"\n\n", b"\n\r\n"))
         return told if whole else b"\n\n" + told
 
-    async def whole(self, reply: Reply) -> HttpResponse:
+    async def whole(self, reply: Reply, body: bytes) -> HttpResponse:
         """Return an answer in one piece."""
-        body = await self._capture.rest()
         model = self._routed.parsed.request.model
         if reply.model != model:
             body = rename_model(body, self._routed.service.passthrough.model_at, model)
@@ -434,22 +433,31 @@ def _find_event(sent: bytes, at: int) -> int:
     return max(ends, default=0)
 
 
+_NO_HEAD = ResponseHead(200)
+
+
 class CapturingTransport:
-    """A transport that keeps an answer's bytes until ``take``; decoding is for the record."""
+    """A transport that keeps a stream's bytes until ``take``; decoding is for the record.
+
+    Without ``keeps`` it keeps only the head: an answer in one piece is kept by who reads it.
+    """
 
     needs_key = True
 
-    def __init__(self, transport: AsyncTransport) -> None:
-        self.head: ResponseHead = ResponseHead(200)
+    def __init__(self, transport: AsyncTransport, *, keeps: bool = True) -> None:
+        self.head: ResponseHead = _NO_HEAD
         self._transport = transport
+        self._keeps = keeps
         self._kept: list[bytes] = []
         self._answer: _CapturedResponse | None = None
 
-    async def send(self, request: HttpRequest, timeouts: Timeouts) -> "_CapturedResponse":
+    async def send(self, request: HttpRequest, timeouts: Timeouts) -> AsyncResponse:
         """Send a request; return the response once its head has arrived."""
         answer = await self._transport.send(request, timeouts)
-        self._kept.clear()
         self.head = answer.head
+        if not self._keeps:
+            return answer
+        self._kept.clear()
         self._answer = captured = _CapturedResponse(answer, self._kept)
         return captured
 
