@@ -85,7 +85,8 @@ async def deliver(
         await shell.aclose()
         if account is not None:
             account.release()
-        await delivery.remember()  # also after a stream that broke off
+        if delivery.is_unsaved:
+            await delivery.remember()  # also after a stream that broke off
 
 
 def _make_account(delivery: "_Delivery") -> AccountTransport:
@@ -219,6 +220,7 @@ class _Delivery:
         self.attempt = attempt
         self.writer = writer
         self.record = record
+        self._described = _describe_plan(routed, attempt)
         exchange = attempt.exchange
         self._converter = attempt.path.convert(routed, exchange, gateway.transport_for(exchange))
         giver = attempt.entry if attempt.path.keeps_ids else None
@@ -254,7 +256,7 @@ class _Delivery:
         if self._hook is not None:
             self.record.note(road="hook", reason=f"answered by the hook {self._hook}")
             return
-        described = _describe_plan(self.routed, self.attempt)
+        described = self._described
         self.record.note(
             road=self.attempt.path.name,
             asked=described.asked,
@@ -425,8 +427,7 @@ class _Delivery:
 
     def _headers(self) -> dict[str, str]:
         """Return the headers that say what was asked, sent and adjusted."""
-        attempt = self.attempt
-        described = _describe_plan(self.routed, attempt)
+        attempt, described = self.attempt, self._described
         planned = described.adjustments
         headers = {
             "x-pondero-id": self.routed.call.id,
@@ -457,7 +458,8 @@ class _Delivery:
             self._entries = list_entries(routed, answers) | beside
         else:
             self._remembered = {}
-        await self.remember()
+        if self.is_unsaved:
+            await self.remember()
         self.record.settle()
         if self._keeper is not None:
             # It is sent in the same write, and waited for: the client may name the answer at once.
@@ -472,6 +474,11 @@ class _Delivery:
         if self._kept_items is not None:
             items |= self._kept_items.list_entries(self._find_prompt)
         return items
+
+    @property
+    def is_unsaved(self) -> bool:
+        """Return whether there is something that ``remember`` may save."""
+        return bool(self._remembered or self._entries) or self._given_ids is not None
 
     async def remember(self) -> None:
         """Cache what is known of the conversation, and whose the ids are that the client got."""

@@ -136,8 +136,7 @@ class AnswerKeeper:
             )
         ):
             # Ids made with this seed tell the answer of that seed; other items were kept before.
-            is_told = not own.made or rules.make_id(seed) == answer.id
-            made = () if is_told else own.made
+            made = () if own.holder == answer.id else own.made
             given = [id for id, _ in answer.items if rules.find_holder(id) != answer.id]
             entries = point_to(client, (*made, *given), name)
         else:

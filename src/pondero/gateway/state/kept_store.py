@@ -54,8 +54,9 @@ class LocalKeptStore:
 
     async def get(self, names: Iterable[str]) -> dict[str, bytes]:
         """Return the values of these names, and extend their time."""
-        self._forget()
-        until = self._clock() + self._seconds
+        now = self._clock()
+        self._forget(now)
+        until = now + self._seconds
         found: dict[str, bytes] = {}
         for name in names:
             if name in self._items:
@@ -66,10 +67,11 @@ class LocalKeptStore:
 
     async def put(self, items: Mapping[str, bytes]) -> None:
         """Store these values."""
-        until = self._clock() + self._seconds
+        now = self._clock()
+        until = now + self._seconds
         for name, value in items.items():
             self._add(name, value, until)
-        self._forget()
+        self._forget(now)
 
     async def delete(self, names: Iterable[str]) -> None:
         """Forget these names."""
@@ -78,12 +80,13 @@ class LocalKeptStore:
 
     async def swap(self, name: str, old: bytes | None, new: bytes) -> bool:
         """Replace a value, or add it if ``old`` is None; return False if it is another by now."""
-        self._forget()
+        now = self._clock()
+        self._forget(now)
         known = self._items.get(name)
         if (None if known is None else known[1]) != old:
             return False
-        self._add(name, new, self._clock() + self._seconds)
-        self._forget()
+        self._add(name, new, now + self._seconds)
+        self._forget(now)
         return True
 
     async def aclose(self) -> None:
@@ -95,8 +98,7 @@ class LocalKeptStore:
         self._items[name] = (until, value)
         self._used += measure_entry(name, value)
 
-    def _forget(self) -> None:
-        now = self._clock()
+    def _forget(self, now: float) -> None:
         while self._items:
             name, (until, _) = next(iter(self._items.items()))
             if until > now and self._used <= self._size:
