@@ -105,8 +105,7 @@ class LocalAnswerCache:
 
     def find_known(self, keys: Iterable[str]) -> dict[str, bytes]:
         """Return the values of these keys."""
-        if self._waiting:
-            self._make_waiting()
+        self.make_waiting()
         now = self._clock()
         self._forget(now)
         found = {key: self._items[key][1] for key in keys if key in self._items}
@@ -121,8 +120,7 @@ class LocalAnswerCache:
 
     def store(self, items: Mapping[str, bytes]) -> None:
         """Store these values."""
-        if self._waiting:
-            self._make_waiting()
+        self.make_waiting()
         now = self._clock()
         self._add(items, now + self._seconds)
         self._forget(now)
@@ -135,14 +133,16 @@ class LocalAnswerCache:
         self._waiting.append((self._clock() + self._seconds, make))
         self._reserved += size + _OVERHEAD
         if len(self._waiting) >= _MOST_WAITING or self._reserved > self._size // _WAITING_SHARE:
-            self._make_waiting()
+            self.make_waiting()
             self._forget(self._clock())
         return True
 
-    def _make_waiting(self) -> None:
-        waiting, self._waiting, self._reserved = self._waiting, [], 0
-        for until, make in waiting:
-            self._add(make(), until)
+    def make_waiting(self) -> None:
+        """Make all entries that wait."""
+        if self._waiting:
+            waiting, self._waiting, self._reserved = self._waiting, [], 0
+            for until, make in waiting:
+                self._add(make(), until)
 
     def _add(self, items: Mapping[str, bytes], until: float) -> None:
         kept = self._items
