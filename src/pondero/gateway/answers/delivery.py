@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Protocol
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ...canon import (
@@ -17,19 +16,15 @@ from ...canon import (
     Reply,
     iter_events,
 )
-from ...catalog import ModelEntry
 from ...errors import PonderoError
 from ...exchange import Emit, flow, list_keys
-from ...thinking import Plan
 from ...transport import AsyncShell
 from ..config.deployment_names import name_home
 from ..deployments.account_transport import AccountTransport
 from ..deployments.failed_turns import find_retry
 from ..hooks.bounded_call import FAILED
 from ..hooks.chain import HookedAnswer, note_failures
-from ..levels.level_rules import AppliedLevel, show_sent
 from ..levels.level_window import keep_level_window
-from ..observability.receipt import NO_LEVEL
 from ..observability.request_record import RequestRecord
 from ..quotas.output_bound import count_answers
 from ..quotas.prompt_bound import find_prompt_bound
@@ -43,6 +38,7 @@ from ..requests.routed_request import RoutedRequest
 from ..requests.stored_ids import make_recorder
 from ..server.context import GatewayContext
 from .cached_entries import list_entries, put_later
+from .described_plan import describe_plan
 from .exhaustion import EXHAUSTED, asks_again, make_retry
 from .held_beginning import HeldBeginning
 from .key_filter import KeyFilter
@@ -172,38 +168,6 @@ async def _ask_again(delivery: "_Delivery", reply: Reply) -> bool:
     return True
 
 
-class _DescribedPlan(Struct, frozen=True):
-    """What the record and the headers of an answer say of its model and its level."""
-
-    model: str
-    asked: str
-    sent: str
-    why: str | None
-    codes: tuple[str, ...]
-    adjustments: tuple[str, ...]
-    thinking: str
-
-
-def _describe_plan(routed: RoutedRequest, attempt: Attempt) -> _DescribedPlan:
-    entry, level, plan = attempt.entry, attempt.level, attempt.exchange.plan
-    write = partial(_write_plan, entry, level, plan)
-    if routed.framed is None:
-        return write()
-    return routed.framed.frame.find_fact("plan", (entry, level, plan), write)
-
-
-def _write_plan(entry: ModelEntry, level: AppliedLevel, plan: Plan) -> _DescribedPlan:
-    return _DescribedPlan(
-        model=entry.id,
-        asked=level.requested,
-        sent=show_sent(plan) if plan.level or plan.budget is not None else NO_LEVEL,
-        why=level.why,
-        codes=tuple([note.code for note in plan.adjustments]),
-        adjustments=tuple([f"{note.code}:{note.what}" for note in plan.adjustments]),
-        thinking=level.header(plan),
-    )
-
-
 class _Delivery:
     """One answer on its way from a model to the client."""
 
@@ -220,7 +184,7 @@ class _Delivery:
         self.attempt = attempt
         self.writer = writer
         self.record = record
-        self._described = _describe_plan(routed, attempt)
+        self._described = describe_plan(routed, attempt)
         exchange = attempt.exchange
         self._converter = attempt.path.convert(routed, exchange, gateway.transport_for(exchange))
         giver = attempt.entry if attempt.path.keeps_ids else None
