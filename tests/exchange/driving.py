@@ -11,6 +11,7 @@ from pondero.exchange import (
     Emit,
     Exchange,
     Flow,
+    ReadAll,
     ReadBytes,
     Retry,
     Send,
@@ -88,6 +89,11 @@ class Drive:
                 if isinstance(step, Emit):
                     self.shown += step.events
                 heard = self._pieces.pop(0) if self._pieces else None
+            case ReadAll(most=most):
+                heard = b""
+                while self._pieces and isinstance(heard, bytes) and len(heard) <= most:
+                    piece = self._pieces.pop(0)
+                    heard = piece if isinstance(piece, Exception) else heard + piece
         return steps.throw(heard) if isinstance(heard, Exception) else steps.send(heard)
 
 

@@ -38,7 +38,7 @@ class Assembler:
     most streams are read once, at their end. ``usage`` has the last counts that arrived before
     the end, ``read_usage`` returns those that no event has told yet. ``ending``: the service has
     said that the answer is over; its counts are still to come. ``emulator``: the address of the
-    emulator that answers.
+    emulator that answers. ``whole``: the bytes of an answer that came in one piece.
     """
 
     def __init__(self) -> None:
@@ -51,6 +51,7 @@ class Assembler:
         self.read_usage: Callable[[], Usage | None] | None = None
         self.ending: bool = False
         self.emulator: str | None = None
+        self.whole: bytes = b""
 
     def feed(self, event: Event) -> None:
         """Add one event."""

@@ -17,10 +17,11 @@ ItemRow = tuple[str, bytes]
 
 
 class NamedItems(Struct, frozen=True):
-    """Items with their ids; ``made`` are the ids of those that had none."""
+    """Items with their ids; ``made`` are the ids of those that had none, and tell ``holder``."""
 
     rows: tuple[ItemRow, ...]
     made: tuple[str, ...]
+    holder: str
 
 
 KeptVerb = Literal[

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .exchange_flow import (
         Emit,
         Flow,
+        ReadAll,
         ReadBytes,
         Send,
         Shows,
@@ -113,7 +114,7 @@ _NAMES = {
         "apply_calibration describe_evidence fields_hash fingerprint"
     ),
     "decoder": "Decoded decode",
-    "exchange_flow": "Emit Flow ReadBytes Send Shows Sleep Step flow read_reply verdict",
+    "exchange_flow": "Emit Flow ReadAll ReadBytes Send Shows Sleep Step flow read_reply verdict",
     "fallback": "PATIENCE gave_last_answer is_deployment_fault is_fallback_error shorten_retries",
     "further_answers": "FurtherAnswers",
     "patch": (
@@ -166,6 +167,7 @@ __all__ = [
     "LevelWindow",
     "Prepared",
     "RateLimit",
+    "ReadAll",
     "ReadBytes",
     "Response",
     "Retry",

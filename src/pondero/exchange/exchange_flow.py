@@ -120,6 +120,12 @@ class ReadBytes(Struct, frozen=True):
     """Read more; resume with bytes, or None at the end."""
 
 
+class ReadAll(Struct, frozen=True):
+    """Read to the end, or until more than so many bytes have come; resume with them."""
+
+    most: int
+
+
 class Sleep(Struct, frozen=True):
     """Wait."""
 
@@ -133,13 +139,15 @@ class Emit(Struct, frozen=True):
     so_far: Assembler
 
 
-Step = Send | ReadBytes | Sleep | Emit
+Step = Send | ReadBytes | ReadAll | Sleep | Emit
 Flow = Generator[Step, Any, Reply]
 _Steps = Generator[Step, Any, None]
 Learn = Callable[[Repair], None]
 Again = Callable[[PonderoError, float], None]
 
 _READ = ReadBytes()
+_READ_WHOLE = ReadAll(MAX_FRAME)
+_READ_ERROR = ReadAll(1024 * 1024)  # the message is at its start
 _NOTHING = Message("assistant", ())
 
 
@@ -205,12 +213,18 @@ def flow(
 def read_reply(exchange: Exchange, head: ResponseHead, body: bytes) -> Reply:
     """Read a whole answer that was received elsewhere, as in a batch; raises as ``flow`` does."""
     steps = _Attempt(exchange, None, None).steps()
-    heard: list[Any] = [None, head, body]
+    pieces = [body]
     try:
-        step: Step = steps.send(heard.pop(0))
+        step: Step = steps.send(None)
         while True:
-            reads = isinstance(step, (Send, ReadBytes))
-            step = steps.send(heard.pop(0) if reads and heard else None)
+            if isinstance(step, Send):
+                step = steps.send(head)
+            elif isinstance(step, ReadAll):
+                step = steps.send(b"".join(pieces))
+                pieces.clear()
+            else:
+                reads = isinstance(step, ReadBytes) and pieces
+                step = steps.send(pieces.pop() if reads else None)
     except StopIteration as end:
         reply: Reply = end.value
         return reply
@@ -272,7 +286,7 @@ class _Attempt:
     def steps(self) -> Flow:
         head: ResponseHead = yield Send(self._request)
         if not 200 <= head.status < 300:
-            body = yield from _read_body(_MAX_ERROR)
+            body: bytes = yield _READ_ERROR
             error = self._wire.error(head, body)
             if head.status in _ELSEWHERE and _has_no_reason(error, body):
                 error.add_note(describe_redirect(self._exchange, head))
@@ -296,15 +310,12 @@ class _Attempt:
                 del strange
 
     def _read_whole(self, head: ResponseHead, begun: bytes = b"") -> _Steps:
-        pieces, size = [begun], len(begun)
         try:
-            while size <= MAX_FRAME and (data := (yield _READ)) is not None:
-                pieces.append(data)
-                size += len(data)
+            rest: bytes = yield ReadAll(MAX_FRAME - len(begun)) if begun else _READ_WHOLE
         except Unreachable as error:
             raise Truncated(f"the answer was cut: {error}") from error
-        body = b"".join(pieces)
-        if size > MAX_FRAME:
+        body = begun + rest if begun else rest
+        if len(body) > MAX_FRAME:
             raise OversizedAnswer(f"an answer of more than {MAX_FRAME:,} bytes")
         check_packing(head, body)
         self._beginning = body
@@ -316,6 +327,7 @@ class _Attempt:
                 raise Truncated("the answer was cut: its end is missing") from error
             raise
         self._beginning = None
+        self.so_far.whole = body
         if events:
             yield Emit(self._take(events), self.so_far)
 
@@ -419,18 +431,6 @@ _BARE = ("not found", "404 page not found", "method not allowed")  # as web serv
 def _has_no_reason(error: ServiceError, body: bytes) -> bool:
     """Return whether an error is a web server's, not one of an API that looked for a model."""
     return parse_json_or_none(body) is None or error.message.strip(" .").lower() in _BARE
-
-
-_MAX_ERROR = 1024 * 1024  # bytes of an error body to read: the message is at its start
-
-
-def _read_body(most: int) -> Generator[Step, Any, bytes]:
-    pieces: list[bytes] = []
-    left = most
-    while left >= 0 and (data := (yield _READ)) is not None:
-        pieces.append(data)
-        left -= len(data)
-    return b"".join(pieces)
 
 
 def _request_id(head: ResponseHead) -> str | None:

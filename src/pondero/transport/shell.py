@@ -14,6 +14,7 @@ from ..exchange import (
     AsyncTransport,
     Emit,
     Flow,
+    ReadAll,
     ReadBytes,
     Response,
     Send,
@@ -47,6 +48,8 @@ class Shell:
                 try:
                     if isinstance(step, ReadBytes):
                         result = next(self._pieces, None)  # type: ignore[arg-type]  # Send was first
+                    elif isinstance(step, ReadAll):
+                        result = self._read_all(step.most)
                     elif isinstance(step, Send):
                         result = self._send(step)
                     else:  # Sleep
@@ -67,6 +70,15 @@ class Shell:
         """Close the response, read or not; may be called twice."""
         if self._answer is not None:
             self._answer.close()
+
+    def _read_all(self, left: int) -> bytes:
+        pieces: list[bytes] = []
+        for piece in self._pieces or ():
+            pieces.append(piece)
+            left -= len(piece)
+            if left < 0:
+                break
+        return b"".join(pieces)
 
     def _send(self, step: Send) -> ResponseHead:
         if self._answer is not None:  # of the previous attempt
@@ -97,6 +109,8 @@ class AsyncShell:
                 try:
                     if isinstance(step, ReadBytes):
                         result = await anext(self._pieces)  # type: ignore[arg-type]  # Send was first
+                    elif isinstance(step, ReadAll):
+                        result = await self._read_all(step.most)
                     elif isinstance(step, Send):
                         result = await self._send(step)
                     else:  # Sleep
@@ -120,6 +134,16 @@ class AsyncShell:
         """Close the response, read or not; may be called twice."""
         if self._answer is not None:
             await self._answer.aclose()
+
+    async def _read_all(self, left: int) -> bytes:
+        pieces: list[bytes] = []
+        self._has_more = False
+        async for piece in self._pieces:  # type: ignore[union-attr]  # Send was first
+            pieces.append(piece)
+            left -= len(piece)
+            if left < 0:
+                break
+        return b"".join(pieces)
 
     async def _send(self, step: Send) -> ResponseHead:
         if self._answer is not None:  # of the previous attempt

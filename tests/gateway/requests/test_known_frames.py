@@ -204,6 +204,7 @@ class World:
         """Return the answers that it keeps for later requests."""
         store = self.gateway.kept
         assert isinstance(store, LocalKeptStore)
+        store.make_waiting()
         return [(name, untime(value)) for name, (_, value) in store._items.items()]
 
     def reroute(self, back: str) -> None:

@@ -1,6 +1,7 @@
 """What the local memory keeps, for how long, and how much of it."""
 
 import asyncio
+from functools import partial
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -63,3 +64,65 @@ def test_the_defaults_are_an_hour_and_64_mebibytes():
         return len(kept), len(await memory.get(map(str, range(70))))
 
     assert asyncio.run(run()) == (63, 0)
+
+
+def test_what_waits_is_found_at_once_and_made_once():
+    made: list[str] = []
+
+    def make(key: str) -> dict[str, bytes]:
+        made.append(key)
+        return {key: b"x"}
+
+    async def run() -> tuple[list[str], dict[str, bytes], dict[str, bytes]]:
+        memory = LocalAnswerCache()
+        assert memory.put_later(partial(make, "a"), 1)
+        assert memory.put_later(partial(make, "b"), 1)
+        before = [*made]
+        return before, await memory.get(["a", "b"]), memory.find_known(["b"])
+
+    assert asyncio.run(run()) == ([], {"a": b"x", "b": b"x"}, {"b": b"x"})
+    assert made == ["a", "b"]
+
+
+def test_what_waits_expires_with_what_was_stored_at_the_same_time():
+    async def run() -> list[dict[str, bytes]]:
+        clock = Clock()
+        memory = LocalAnswerCache(seconds=60, clock=clock)
+        memory.put_later(lambda: {"a": b"1"}, 1)
+        await memory.put({"b": b"2"})
+        clock.now += 50
+        memory.put_later(lambda: {"c": b"3"}, 1)
+        clock.now += 20
+        return [await memory.get("abc")]
+
+    assert asyncio.run(run()) == [{"c": b"3"}]
+
+
+@given(st.lists(st.tuples(st.booleans(), st.sampled_from("abcdefgh"), st.integers(0, 500))))
+def test_what_waits_replaces_and_is_replaced_in_the_order_of_its_coming(puts):
+    async def run() -> None:
+        memory, last = LocalAnswerCache(size=1 << 20), dict[str, bytes]()
+        for waits, key, length in puts:
+            last[key] = b"x" * length
+            if waits:
+                memory.put_later(partial(dict, {key: last[key]}), length)
+            else:
+                await memory.put({key: last[key]})
+        assert await memory.get("abcdefgh") == last
+
+    asyncio.run(run())
+
+
+def test_few_answers_wait_and_no_large_ones():
+    made: list[int] = []
+
+    def make(number: int) -> dict[str, bytes]:
+        made.append(number)
+        return {str(number): b"x"}
+
+    memory = LocalAnswerCache(size=1 << 20)
+    for number in range(200):
+        memory.put_later(partial(make, number), 10)
+    assert 200 - 64 < len(made) < 200
+    memory.put_later(partial(make, 200), 1 << 20)
+    assert made == [*range(201)]

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -247,3 +248,16 @@ def test_a_connection_sees_what_all_have_and_keeps_its_own_for_itself() -> None:
         assert await far.get(["all"]) == {"all": b"3"}
 
     run(body())
+
+
+def test_what_waits_can_be_read_replaced_and_deleted():
+    async def run() -> list[object]:
+        store = LocalKeptStore(seconds=SECONDS, size=1 << 20)
+        for name in "abc":
+            store.put_later(partial(dict, {name: b"old"}), 3)
+        found: list[object] = [await store.get("a"), await store.swap("b", b"old", b"new")]
+        store.put_later(partial(dict, {"d": b"old"}), 3)
+        await store.delete("cd")
+        return [*found, await store.get("abcd")]
+
+    assert asyncio.run(run()) == [{"a": b"old"}, True, {"a": b"old", "b": b"new"}]

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Protocol
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ...canon import (
@@ -17,19 +16,15 @@ from ...canon import (
     Reply,
     iter_events,
 )
-from ...catalog import ModelEntry
 from ...errors import PonderoError
 from ...exchange import Emit, flow, list_keys
-from ...thinking import Plan
 from ...transport import AsyncShell
 from ..config.deployment_names import name_home
 from ..deployments.account_transport import AccountTransport
 from ..deployments.failed_turns import find_retry
 from ..hooks.bounded_call import FAILED
 from ..hooks.chain import HookedAnswer, note_failures
-from ..levels.level_rules import AppliedLevel, show_sent
 from ..levels.level_window import keep_level_window
-from ..observability.receipt import NO_LEVEL
 from ..observability.request_record import RequestRecord
 from ..quotas.output_bound import count_answers
 from ..quotas.prompt_bound import find_prompt_bound
@@ -42,7 +37,8 @@ from ..requests.request_id import HEADER
 from ..requests.routed_request import RoutedRequest
 from ..requests.stored_ids import make_recorder
 from ..server.context import GatewayContext
-from ..signatures.restore import cache_items
+from .cached_entries import list_entries, put_later
+from .described_plan import describe_plan
 from .exhaustion import EXHAUSTED, asks_again, make_retry
 from .held_beginning import HeldBeginning
 from .key_filter import KeyFilter
@@ -85,7 +81,8 @@ async def deliver(
         await shell.aclose()
         if account is not None:
             account.release()
-        await delivery.remember()  # also after a stream that broke off
+        if delivery.is_unsaved:
+            await delivery.remember()  # also after a stream that broke off
 
 
 def _make_account(delivery: "_Delivery") -> AccountTransport:
@@ -171,38 +168,6 @@ async def _ask_again(delivery: "_Delivery", reply: Reply) -> bool:
     return True
 
 
-class _DescribedPlan(Struct, frozen=True):
-    """What the record and the headers of an answer say of its model and its level."""
-
-    model: str
-    asked: str
-    sent: str
-    why: str | None
-    codes: tuple[str, ...]
-    adjustments: tuple[str, ...]
-    thinking: str
-
-
-def _describe_plan(routed: RoutedRequest, attempt: Attempt) -> _DescribedPlan:
-    entry, level, plan = attempt.entry, attempt.level, attempt.exchange.plan
-    write = partial(_write_plan, entry, level, plan)
-    if routed.framed is None:
-        return write()
-    return routed.framed.frame.find_fact("plan", (entry, level, plan), write)
-
-
-def _write_plan(entry: ModelEntry, level: AppliedLevel, plan: Plan) -> _DescribedPlan:
-    return _DescribedPlan(
-        model=entry.id,
-        asked=level.requested,
-        sent=show_sent(plan) if plan.level or plan.budget is not None else NO_LEVEL,
-        why=level.why,
-        codes=tuple([note.code for note in plan.adjustments]),
-        adjustments=tuple([f"{note.code}:{note.what}" for note in plan.adjustments]),
-        thinking=level.header(plan),
-    )
-
-
 class _Delivery:
     """One answer on its way from a model to the client."""
 
@@ -219,6 +184,7 @@ class _Delivery:
         self.attempt = attempt
         self.writer = writer
         self.record = record
+        self._described = describe_plan(routed, attempt)
         exchange = attempt.exchange
         self._converter = attempt.path.convert(routed, exchange, gateway.transport_for(exchange))
         giver = attempt.entry if attempt.path.keeps_ids else None
@@ -254,7 +220,7 @@ class _Delivery:
         if self._hook is not None:
             self.record.note(road="hook", reason=f"answered by the hook {self._hook}")
             return
-        described, receipt = _describe_plan(self.routed, self.attempt), self.record.receipt
+        described, receipt = self._described, self.record.receipt
         receipt.road = self.attempt.path.name
         receipt.asked, receipt.sent, receipt.why = described.asked, described.sent, described.why
         receipt.adjustments = described.codes
@@ -285,7 +251,8 @@ class _Delivery:
         shown = reply if self._hooks is None else await self._hooks.whole(reply)
         self._is_passed = True
         self._note_reply(reply)
-        response = await self._converter.whole(shown)
+        so_far = self.transport.so_far
+        response = await self._converter.whole(shown, b"" if so_far is None else so_far.whole)
         for reader in self._readers:
             reader.take_whole(response.body)
         await self._cache(reply)
@@ -420,8 +387,7 @@ class _Delivery:
 
     def _headers(self) -> dict[str, str]:
         """Return the headers that say what was asked, sent and adjusted."""
-        attempt = self.attempt
-        described = _describe_plan(self.routed, attempt)
+        attempt, described = self.attempt, self._described
         planned = described.adjustments
         headers = {
             "x-pondero-id": self.routed.call.id,
@@ -446,26 +412,33 @@ class _Delivery:
         state has been sent it before the client is sent the end.
         """
         routed = self.routed
-        items: dict[str, bytes] = {}
-        for answer in self._converter.make_cached_answers(reply):
-            of_answer = cache_items(
-                routed.parsed.request,
-                answer,
-                client=routed.call.requester.id,
-                turns=routed.turns,
-            )
-            items = {**of_answer, **items}  # of equal answers, the first is kept
-        if routed.conversation is not None:
-            items |= routed.conversation.list_changes(self.attempt.entry)
-        if self._kept_items is not None:
-            items |= self._kept_items.list_entries(self._find_prompt)
-        self._entries = items
-        await self.remember()
+        answers = self._converter.make_cached_answers(reply)
+        beside = self._list_beside()
+        if beside or not put_later(self.gateway.memory, routed, answers, self._remembered):
+            self._entries = list_entries(routed, answers) | beside
+        else:
+            self._remembered = {}
+        if self.is_unsaved:
+            await self.remember()
         self.record.settle()
         if self._keeper is not None:
             # It is sent in the same write, and waited for: the client may name the answer at once.
             await self._keeper.save(self._find_prompt)
         self.gateway.shared.flush()
+
+    def _list_beside(self) -> dict[str, bytes]:
+        """Return what is cached in addition to the answer."""
+        items: dict[str, bytes] = {}
+        if self.routed.conversation is not None:
+            items |= self.routed.conversation.list_changes(self.attempt.entry)
+        if self._kept_items is not None:
+            items |= self._kept_items.list_entries(self._find_prompt)
+        return items
+
+    @property
+    def is_unsaved(self) -> bool:
+        """Return whether there is something that ``remember`` may save."""
+        return bool(self._remembered or self._entries) or self._given_ids is not None
 
     async def remember(self) -> None:
         """Cache what is known of the conversation, and whose the ids are that the client got."""

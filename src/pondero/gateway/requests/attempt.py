@@ -62,8 +62,8 @@ class AnswerConverter(Protocol):
         """Return the bytes that report an error inside the stream, written as ``response``."""
         ...
 
-    async def whole(self, reply: Reply) -> HttpResponse:
-        """Return an answer in one piece."""
+    async def whole(self, reply: Reply, body: bytes) -> HttpResponse:
+        """Return an answer in one piece; ``body``: as the service sent it."""
         ...
 
     def make_cached_answers(self, reply: Reply) -> Sequence[CachedAnswer]:

@@ -6,11 +6,13 @@ has no store of answers.
 
 import logging
 from asyncio import sleep
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from random import random
 from secrets import token_hex
 
 from msgspec import Raw, json
+from msgspec.structs import replace
 
 from ...dialects import ItemRow, KeptAnswer, KeptResponses
 from ...errors import BadRequest, Overloaded, PonderoError, StoreError
@@ -26,7 +28,7 @@ from ..state.kept_records import (
     point_to,
     read_conversation,
 )
-from ..state.kept_store import KeptStore
+from ..state.kept_store import KeptStore, LocalKeptStore
 from .routed_request import RoutedRequest
 
 LOG = logging.getLogger("pondero.gateway")
@@ -108,14 +110,12 @@ class AnswerKeeper:
         body: bytes,
         find_prompt: Callable[[], int],
     ) -> None:
-        routed = self._routed
-        said, client, seed = routed.stored.said, routed.call.requester.id, routed.call.id.encode()
+        routed, said = self._routed, self._routed.stored.said
         if said is None:
             return
-        own = rules.name_items(said.input, seed)
+        client, seed = routed.call.requester.id, routed.call.id.encode()
         record = KeptRecord(
             answer=Raw(body),
-            input=pack_items(own.rows),
             before=routed.stored.before,
             home=self._home,
             name=routed.resolved.name,
@@ -123,31 +123,43 @@ class AnswerKeeper:
             is_background=said.is_background,
             has_events=said.is_background and said.streams,
         )
-        name = name_response(client, answer.id)
+        make = partial(_make_entries, rules, answer, record, client, own=said.input, seed=seed)
+        conversation = said.conversation if said.is_stored else None
+        is_plain = conversation is None and not said.is_background
+        if is_plain and isinstance(store, LocalKeptStore):
+            store.put_later(make, 2 * len(body) + sum(map(len, said.input)))
+            return
+        name, entries = name_response(client, answer.id), make()
         # The conversation comes first: an answer that can be fetched is in it.
-        if (
-            said.conversation is None
-            or not said.is_stored
-            or not await add_items(
-                store,
-                (client, said.conversation),
-                (*own.rows, *answer.items),
-                hidden=dict(answer.hidden),
-            )
-        ):
-            # Ids made with this seed tell the answer of that seed; other items were kept before.
-            is_told = not own.made or rules.make_id(seed) == answer.id
-            made = () if is_told else own.made
-            given = [id for id, _ in answer.items if rules.find_holder(id) != answer.id]
-            entries = point_to(client, (*made, *given), name)
-        else:
-            entries = {}  # they lead to the conversation
-        value = json.encode(record)
+        if conversation is not None:
+            rows = (*rules.name_items(said.input, seed).rows, *answer.items)
+            hidden = dict(answer.hidden)
+            if await add_items(store, (client, conversation), rows, hidden=hidden):
+                entries = {name: entries[name]}  # its items lead to the conversation
         if said.is_background:  # its client may have deleted it while it was worked on
+            value = entries.pop(name)
             if await change_entry(store, name, lambda _: value) is not None:
                 await store.put(entries)
             return
-        await store.put({**entries, name: value})
+        await store.put(entries)
+
+
+def _make_entries(
+    rules: KeptResponses,
+    answer: KeptAnswer,
+    record: KeptRecord,
+    client: str,
+    *,
+    own: Sequence[bytes],
+    seed: bytes,
+) -> dict[str, bytes]:
+    """Return the record of an answer with the request's ``own`` items, and what leads to it."""
+    named, name = rules.name_items(own, seed), name_response(client, answer.id)
+    # Ids made with this seed tell the answer of that seed; other items were kept before.
+    made = () if named.holder == answer.id else named.made
+    given = [id for id, _ in answer.items if rules.find_holder(id) != answer.id]
+    value = json.encode(replace(record, input=pack_items(named.rows)))
+    return {**point_to(client, (*made, *given), name), name: value}
 
 
 def _measure(answer: KeptAnswer, find_prompt: Callable[[], int]) -> int | None:

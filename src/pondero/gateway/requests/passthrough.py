@@ -1,7 +1,7 @@
 """Pass-through: the client's bytes, except the level, the model's name and the address."""
 
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 import msgspec
@@ -9,13 +9,11 @@ from msgspec import Raw, Struct
 
 from ...canon import (
     Event,
-    HttpRequest,
     HttpResponse,
     Json,
     Message,
     Reply,
     Request,
-    ResponseHead,
     Text,
     get_path,
     merge_json,
@@ -24,10 +22,8 @@ from ...catalog import ModelEntry
 from ...dialects import DepthPlaces, PassthroughRules
 from ...errors import PonderoError, ServiceError
 from ...exchange import (
-    AsyncResponse,
     AsyncTransport,
     Exchange,
-    Timeouts,
     WorkSteps,
     change_fields,
     compose,
@@ -46,6 +42,7 @@ from ..levels.level_rules import AppliedLevel, RequestedLevel, limit_value, limi
 from ..levels.stated_depth import TurnLimits, limit_fields, limit_turns
 from ..server.context import GatewayContext
 from ..state.answer_cache import CachedAnswer
+from .captured_transport import CapturingTransport
 from .errors import SHUTDOWN, redact_bytes
 from .local_history import find_signed_fields
 from .other_models import note_other_models
@@ -360,7 +357,7 @@ class Passthrough:
     ) -> None:
         self._routed = routed
         self._exchange = exchange
-        self._capture = CapturingTransport(transport)
+        self._capture = CapturingTransport(transport, keeps=routed.parsed.request.stream)
         self._renamer: ModelRenamer | None = None
         self._filter: UsageFilter | None = None
         self._last = b""
@@ -413,9 +410,8 @@ class Passthrough:
         whole = not sse or not self._last or self._last.endswith((b"\n\n", b"\n\r\n"))
         return told if whole else b"\n\n" + told
 
-    async def whole(self, reply: Reply) -> HttpResponse:
+    async def whole(self, reply: Reply, body: bytes) -> HttpResponse:
         """Return an answer in one piece."""
-        body = await self._capture.rest()
         model = self._routed.parsed.request.model
         if reply.model != model:
             body = rename_model(body, self._routed.service.passthrough.model_at, model)
@@ -432,66 +428,3 @@ def _find_event(sent: bytes, at: int) -> int:
     """Return where the server-sent event begins that a place is in."""
     ends = (sent.rfind(gap, 0, at) + len(gap) for gap in _GAPS if gap in sent[:at])
     return max(ends, default=0)
-
-
-class CapturingTransport:
-    """A transport that keeps an answer's bytes until ``take``; decoding is for the record."""
-
-    needs_key = True
-
-    def __init__(self, transport: AsyncTransport) -> None:
-        self.head: ResponseHead = ResponseHead(200)
-        self._transport = transport
-        self._kept: list[bytes] = []
-        self._answer: _CapturedResponse | None = None
-
-    async def send(self, request: HttpRequest, timeouts: Timeouts) -> "_CapturedResponse":
-        """Send a request; return the response once its head has arrived."""
-        answer = await self._transport.send(request, timeouts)
-        self._kept.clear()
-        self.head = answer.head
-        self._answer = captured = _CapturedResponse(answer, self._kept)
-        return captured
-
-    async def aclose(self) -> None:
-        """Leave the connections open: other requests share them."""
-
-    def take(self) -> bytes:
-        """Return the bytes that arrived since the last call."""
-        kept = b"".join(self._kept)
-        self._kept.clear()
-        return kept
-
-    async def rest(self) -> bytes:
-        """Read to the end and return the bytes after the answer, such as ``data: [DONE]``."""
-        if self._answer is not None and not self._answer.has_ended:
-            async for _ in self._answer:
-                pass
-        return self.take()
-
-
-class _CapturedResponse:
-    """A response whose bytes are kept while it is read."""
-
-    def __init__(self, answer: AsyncResponse, kept: list[bytes]) -> None:
-        self.head = answer.head
-        self.has_ended = False
-        self._answer = answer
-        self._pieces = aiter(answer)
-        self._keep = kept.append
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return self
-
-    async def __anext__(self) -> bytes:
-        try:
-            piece = await anext(self._pieces)
-        except StopAsyncIteration:
-            self.has_ended = True
-            raise
-        self._keep(piece)
-        return piece
-
-    async def aclose(self) -> None:
-        """Close the connection at once, read to the end or not."""
-        await self._answer.aclose()

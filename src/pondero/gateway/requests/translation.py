@@ -451,7 +451,7 @@ class Translation:
         """Return the bytes that report an error inside the stream."""
         return self._writers[0].fail(response) if self._writers else b""
 
-    async def whole(self, reply: Reply) -> HttpResponse:
+    async def whole(self, reply: Reply, _body: bytes) -> HttpResponse:
         """Return an answer in one piece, or all answers."""
         if self._further is None or self._service.several is None:
             return self._service.reply(self._context, self._adapt_reply(0, reply))

@@ -23,6 +23,9 @@ class CachedAnswer(Struct, frozen=True):
     text: str
 
 
+MakeEntries = Callable[[], Mapping[str, bytes]]
+
+
 class AnswerCache(Protocol):
     """A cache that replicas may share."""
 
@@ -51,13 +54,24 @@ class AnswerCache(Protocol):
 class ConversationCache(AnswerCache, Protocol):
     """A cache that also has the homes of conversations, of which each has one."""
 
+    def put_later(self, make: MakeEntries, size: int) -> bool:
+        """Store what ``make`` returns, of about so many bytes, when anything is read.
+
+        False if nothing can wait, since other processes read it too.
+        """
+        ...
+
     async def claim(self, key: str, value: bytes) -> bytes:
         """Store a value unless there is one; return the one that is there then."""
         ...
 
 
 class LocalAnswerCache:
-    """A cache in this process, of ``size`` bytes; entries unused for ``seconds`` expire."""
+    """A cache in this process, of ``size`` bytes; entries unused for ``seconds`` expire.
+
+    Most questions are never continued, so what may never be read waits for the next look into the
+    cache. Python makes many entries in a row in less time than each between two requests.
+    """
 
     def __init__(
         self,
@@ -71,6 +85,8 @@ class LocalAnswerCache:
         self._clock = clock
         self._used = 0
         self._items: OrderedDict[str, tuple[float, bytes]] = OrderedDict()  # the oldest first
+        self._waiting: list[tuple[float, MakeEntries]] = []  # until when they are kept, as above
+        self._reserved = 0  # bytes of those, about; they count as used
 
     async def get(self, keys: Iterable[str]) -> dict[str, bytes]:
         """Return the values of these keys."""
@@ -89,9 +105,11 @@ class LocalAnswerCache:
 
     def find_known(self, keys: Iterable[str]) -> dict[str, bytes]:
         """Return the values of these keys."""
-        self._forget()
+        self.make_waiting()
+        now = self._clock()
+        self._forget(now)
         found = {key: self._items[key][1] for key in keys if key in self._items}
-        until = self._clock() + self._seconds
+        until = now + self._seconds
         for key, value in found.items():
             self._items[key] = (until, value)
             self._items.move_to_end(key)
@@ -102,19 +120,42 @@ class LocalAnswerCache:
 
     def store(self, items: Mapping[str, bytes]) -> None:
         """Store these values."""
-        until = self._clock() + self._seconds
-        for key, value in items.items():
-            if key in self._items:
-                self._drop(key)
-            self._items[key] = (until, value)
-            self._used += len(key) + len(value) + _OVERHEAD
-        self._forget()
-
-    def _forget(self) -> None:
+        self.make_waiting()
         now = self._clock()
+        self._add(items, now + self._seconds)
+        self._forget(now)
+
+    def put_later(self, make: MakeEntries, size: int) -> bool:
+        """Store what ``make`` returns, of about so many bytes, when anything is read or many wait.
+
+        It must not raise: another request may be the one that needs it.
+        """
+        self._waiting.append((self._clock() + self._seconds, make))
+        self._reserved += size + _OVERHEAD
+        if len(self._waiting) >= _MOST_WAITING or self._reserved > self._size // _WAITING_SHARE:
+            self.make_waiting()
+            self._forget(self._clock())
+        return True
+
+    def make_waiting(self) -> None:
+        """Make all entries that wait."""
+        if self._waiting:
+            waiting, self._waiting, self._reserved = self._waiting, [], 0
+            for until, make in waiting:
+                self._add(make(), until)
+
+    def _add(self, items: Mapping[str, bytes], until: float) -> None:
+        kept = self._items
+        for key, value in items.items():
+            if key in kept:
+                self._drop(key)
+            kept[key] = (until, value)
+            self._used += len(key) + len(value) + _OVERHEAD
+
+    def _forget(self, now: float) -> None:
         while self._items:
             key, (until, _) = next(iter(self._items.items()))
-            if until > now and self._used <= self._size:
+            if until > now and self._used + self._reserved <= self._size:
                 return
             self._drop(key)
 
@@ -124,3 +165,5 @@ class LocalAnswerCache:
 
 
 _OVERHEAD = 200  # bytes of an entry in addition to its content
+_MOST_WAITING = 64  # answers whose entries are not made yet; all of them take half a millisecond
+_WAITING_SHARE = 64  # of the size, for these answers

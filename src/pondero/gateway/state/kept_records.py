@@ -94,7 +94,7 @@ def name_conversation(client: str, id: str) -> str:
 
 def pack_items(rows: Iterable[ItemRow]) -> KeptItems:
     """Return items as a record has them."""
-    return tuple((id, Raw(item)) for id, item in rows)
+    return tuple([(id, Raw(item)) for id, item in rows])
 
 
 def list_rows(record: KeptRecord, rules: KeptResponses) -> tuple[ItemRow, ...]:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import Any
 
-from .answer_cache import LocalAnswerCache
+from .answer_cache import LocalAnswerCache, MakeEntries
 from .redis_link import PREFIX, RedisLink, SharedStateLost
 
 _PARTS = 8  # of its time: an entry is extended once in each, and kept for one more
@@ -99,6 +99,10 @@ class RedisAnswerCache:
             self._used.pop(name, None)
         self._local.note_extended(items, time.monotonic())
         self._extend()
+
+    def put_later(self, _make: MakeEntries, _size: int) -> bool:
+        """Store nothing: the next request may reach another replica."""
+        return False
 
     async def claim(self, key: str, value: bytes) -> bytes:
         """Store a value unless there is one; return the one that is there then.

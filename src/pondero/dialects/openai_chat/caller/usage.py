@@ -65,11 +65,12 @@ class Notes:
     def make_finished(self, parts: Parts, *, model: str | None, outside: bool) -> Finished:
         """Return the last event."""
         usage = usage_of(self.counts, outside=outside)
+        # Without a count of thinking there is none in the buckets either.
+        thought = None if usage.thinking is None else _first(self.counts, _THOUGHT)
         if self.is_stale:
             usage = replace(usage, output=None, thinking=None, total=None)
         if (cost := cost_of(self.counts)) is not None:
             self.extras["cost"] = cost
-        thought = _first(self.counts, _THOUGHT) if isinstance(self.counts, dict) else None
         if thought and thought > (usage.thinking or 0) and thought > _completion(self.counts):
             self.extras["reported_thinking"] = thought  # more than what it is a part of
         finish = finish_of(
@@ -221,8 +222,9 @@ def _cap(limit: int, count: int | None) -> int | None:
 
 
 def _first(raw: dict[str, Json], names: _Names) -> int | None:
+    get = raw.get
     for name, inner in names:
-        if (value := raw.get(name)) is None:
+        if (value := get(name)) is None:
             continue
         if inner is not None:
             value = value.get(inner) if isinstance(value, dict) else None

@@ -4,8 +4,11 @@ from typing import Any
 
 from pondero.canon import Json, Usage, known_count
 
-_NAMES = ("input_tokens", "output_tokens")
-_CHAT_NAMES = ("prompt_tokens", "completion_tokens")
+_NAMES = ("input_tokens", "output_tokens", "input_tokens_details", "output_tokens_details")
+_CHAT_NAMES = (
+    *("prompt_tokens", "completion_tokens"),
+    *("prompt_tokens_details", "completion_tokens_details"),
+)
 
 
 def usage(raw: Json) -> Usage:
@@ -13,11 +16,15 @@ def usage(raw: Json) -> Usage:
     if not isinstance(raw, dict):
         return Usage()
     named = _NAMES if "input_tokens" in raw or "output_tokens" in raw else _CHAT_NAMES
-    given, written = _count(raw, named[0]), _count(raw, named[1])
-    details, thought = raw.get(f"{named[0]}_details"), raw.get(f"{named[1]}_details")
-    cached, stored = _count(details, "cached_tokens"), _count(details, "cache_write_tokens")
-    thinking = _count(thought, "reasoning_tokens")
-    total = _count(raw, "total_tokens")
+    prompt, answer, of_prompt, of_answer = named
+    given, written = known_count(raw.get(prompt)), known_count(raw.get(answer))
+    total = known_count(raw.get("total_tokens"))
+    details, thought = raw.get(of_prompt), raw.get(of_answer)
+    cached = stored = thinking = None
+    if details is not None:
+        cached, stored = _count(details, "cached_tokens"), _count(details, "cache_write_tokens")
+    if thought is not None:
+        thinking = _count(thought, "reasoning_tokens")
     read = None if given is None else max(0, given - (cached or 0) - (stored or 0))
     said = None if written is None else max(0, written - (thinking or 0))
     if total is None and not (given is None and written is None):

@@ -179,7 +179,7 @@ def name_items(items: Sequence[bytes], seed: bytes) -> NamedItems:
             id = _make_id(kind, stem, place)
             made.append(id)
         rows.append((id, item))
-    return NamedItems(tuple(rows), tuple(made))
+    return NamedItems(tuple(rows), tuple(made), _answer_id(stem))
 
 
 def _read_name(item: bytes) -> tuple[str | None, str]:

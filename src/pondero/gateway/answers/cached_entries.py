@@ -1,0 +1,50 @@
+"""What the answer cache gets of an answer, at once or when it is read next."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from ...canon import Request
+from ..requests.routed_request import RoutedRequest
+from ..signatures.restore import cache_items
+from ..state.answer_cache import CachedAnswer, ConversationCache
+
+
+def list_entries(routed: RoutedRequest, answers: Sequence[CachedAnswer]) -> dict[str, bytes]:
+    """Return the entries of the answers to a request; of equal ones, the first is kept."""
+    request, client, items = routed.parsed.request, routed.call.requester.id, dict[str, bytes]()
+    for answer in answers:
+        items = {**cache_items(request, answer, client=client, turns=routed.turns), **items}
+    return items
+
+
+def put_later(
+    memory: ConversationCache,
+    routed: RoutedRequest,
+    answers: Sequence[CachedAnswer],
+    remembered: Mapping[str, bytes],
+) -> bool:
+    """Let the entries wait until they are read, which they may never be.
+
+    That is so for the first question of a conversation, if its answer calls no tool: a call is
+    continued at once.
+    """
+    if routed.turns or len(answers) != 1 or answers[0].calls:
+        return False
+    (answer,) = answers
+    size = len(routed.call.http.body) + len(answer.text) * _TEXTS
+    client = routed.call.requester.id
+    return memory.put_later(
+        partial(_make_entries, routed.parsed.request, answer, client, remembered), size
+    )
+
+
+_TEXTS = 2  # the whole answer has its text, and what the client saw of it
+
+
+def _make_entries(
+    request: Request, answer: CachedAnswer, client: str, remembered: Mapping[str, bytes]
+) -> Mapping[str, bytes]:
+    try:
+        return {**remembered, **cache_items(request, answer, client=client, turns=())}
+    except RecursionError:  # values of the service, nested too deep: no fault of who reads now
+        return remembered
