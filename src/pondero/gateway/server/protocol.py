@@ -10,7 +10,7 @@ A client that reads too little of its answers is cut off, so that they do not wa
 from asyncio import AbstractEventLoop, Event, Protocol, Transport
 from collections.abc import Callable
 from itertools import islice
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 from urllib.parse import unquote
 
 import httptools
