@@ -105,6 +105,11 @@ class Journal:
         self.open()
 
     @property
+    def is_open(self) -> bool:
+        """Return whether there is a file to append to."""
+        return bool(self._files)
+
+    @property
     def held(self) -> int:
         """Return how many records are in memory only."""
         return len(self._held)

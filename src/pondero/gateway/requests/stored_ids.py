@@ -320,7 +320,7 @@ class GivenIdRecorder:
             records |= {make_home_key(id): self._home for id in self._homeless}
             self._homeless.clear()
         if records:
-            await gateway.shared.owners.put(records)
+            await gateway.shared.put_given(records)
 
     async def withdraw(self, gateway: GatewayContext) -> None:
         """Store that no client has them: the answer was rejected when some had been given."""

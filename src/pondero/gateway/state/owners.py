@@ -3,17 +3,21 @@
 import logging
 import time
 from asyncio import Task, ensure_future, shield, sleep, to_thread, wait
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from ...errors import StoreError
 from ...store import Database, Schema, data_folder
 from .answer_cache import LocalAnswerCache
+from .owner_journal import Owner, OwnerJournal
 
 LOG = logging.getLogger("pondero.gateway")
 
 FILE = "gateway-owners.db"
+JOURNALS = "gateway-owners-aside"
+"""The folder beside it for owners that wait to be moved into it."""
 _PACE = 0.002  # seconds between two writes: one write of many ids costs little more than of one
+_MOVE = 0.25  # seconds until owners in a journal are moved, many at once
 
 _SCHEMA = Schema(
     (
@@ -47,6 +51,8 @@ class FileOwners:
         self._next: Task[None] | None = None  # the write of ``_unsaved``
         self._last: Task[None] | None = None  # the one before it
         self._wrote = 0.0  # when that began
+        self._journal = OwnerJournal(self._path.with_name(JOURNALS), self._write_rows)
+        self._moving: Task[None] | None = None
 
     async def get(self, keys: Iterable[str]) -> dict[str, bytes]:
         """Return the owners of these ids."""
@@ -94,10 +100,39 @@ class FileOwners:
             self._next = ensure_future(self._save(self._last))
         await shield(self._next)  # others wait for it too
 
+    async def put_given(self, items: Mapping[str, bytes]) -> None:
+        """Store whose ids are that an answer gives, which no other process stores.
+
+        All processes know them from now on; the file gets them soon.
+        """
+        until = self._clock() + self._seconds
+        owners = [(name, record, until) for name, record in items.items()]
+        if self._is_broken or not self._journal.append(owners):
+            await self.put(items)
+            return
+        await self._local.put(items)
+        if self._moving is None or self._moving.done():
+            self._moving = ensure_future(self._move_later())
+
+    async def _move_later(self) -> None:
+        await sleep(_MOVE)
+        await self._move()
+
+    async def _move(self) -> None:
+        try:
+            await to_thread(self._journal.move)
+        except StoreError as error:
+            self._do_without(error)
+
     async def aclose(self) -> None:
         """Close the file."""
         if writes := [each for each in (self._last, self._next) if each is not None]:
             await wait(writes)
+        if self._moving is not None:
+            self._moving.cancel()
+            await wait([self._moving])
+        await self._move()
+        self._journal.close()
         if self._database is not None:
             self._database.close()
 
@@ -118,17 +153,22 @@ class FileOwners:
             self._do_without(error)
 
     def _read(self, keys: list[str]) -> dict[str, bytes]:
-        sql = "SELECT owner FROM owners WHERE id = ? AND until > ?"
-        if self._database is None and not self._path.exists():
-            return {}
-        database, now = self._open(), self._clock()
-        return {key: row[0] for key in keys for row in database.rows(sql, (key, now))}
+        sql, now = "SELECT owner FROM owners WHERE id = ? AND until > ?", self._clock()
+        found = self._journal.find(set(keys), now)  # first: what is moved meanwhile is in the file
+        missing = [key for key in keys if key not in found]
+        if not missing or (self._database is None and not self._path.exists()):
+            return found
+        database = self._open()
+        return found | {key: row[0] for key in missing for row in database.rows(sql, (key, now))}
 
     def _write(self, items: dict[str, bytes]) -> None:
-        now = self._clock()
-        rows = [(key, owner, now + self._seconds) for key, owner in items.items()]
+        until = self._clock() + self._seconds
+        self._journal.move()  # what was stored before stays before
+        self._write_rows([(key, owner, until) for key, owner in items.items()])
+
+    def _write_rows(self, rows: Sequence[Owner]) -> None:
         with self._open().transaction() as connection:
-            connection.execute("DELETE FROM owners WHERE until <= ?", (now,))
+            connection.execute("DELETE FROM owners WHERE until <= ?", (self._clock(),))
             connection.executemany("INSERT OR REPLACE INTO owners VALUES (?, ?, ?)", rows)
 
     def _open(self) -> Database:

@@ -116,6 +116,8 @@ class SharedState(Struct, frozen=True, kw_only=True):
     look: Callable[[], Awaitable[None]] = _nothing
     begin_look: Callable[[], Awaitable[None]] | None = None
     """Begin ``look`` with the other commands of this step; None if there is nothing to look at."""
+    put_given: Callable[[Mapping[str, bytes]], Awaitable[None]]
+    """Store whose ids are that an answer gives, before the client has them; no one else does."""
     flush: Callable[[], None] = _do_nothing
     """Send what was stored in this step before anything is written to a client."""
     is_lost: Callable[[], bool] = bool
@@ -162,6 +164,7 @@ def make_shared_state(
             breakers=Breakers(),
             keys=keys or LocalKeys(),
             owners=saved or owners,
+            put_given=saved.put_given if saved else owners.put,
             secrets=own_secrets,
             sessions=FileSessions() if saves_owners else LocalSessions(),
             claims=LocalClaims(),
@@ -176,6 +179,9 @@ def make_shared_state(
     seconds, size = server.answer_cache_seconds, server.answer_cache_bytes
     board = RedisSnapshot(link)
     shared_keys = RedisKeys(link, board, KeyFile(address))
+    shared_owners = RedisAnswerCache(
+        link, LocalCopies(seconds=_OWNED, size=_OWNERS), seconds=_OWNED
+    )
     return SharedState(
         state=RedisUsageCounter(
             link, alone=server.on_state_loss == "allow", pending=PendingUse(address)
@@ -183,7 +189,8 @@ def make_shared_state(
         memory=RedisAnswerCache(link, LocalCopies(seconds=seconds, size=size), seconds=seconds),
         breakers=RedisBreakers(link, board),
         keys=shared_keys,
-        owners=RedisAnswerCache(link, LocalCopies(seconds=_OWNED, size=_OWNERS), seconds=_OWNED),
+        owners=shared_owners,
+        put_given=shared_owners.put,
         secrets=RedisSecrets(link, own_secrets, lambda: board.secrets),
         sessions=RedisSessions(link),
         claims=RedisClaims(link),

@@ -1,0 +1,91 @@
+"""Owners of ids that the file of owners does not have yet, on disk for all workers.
+
+A process appends to journals of its own, which costs a thousandth of a transaction, and moves many
+owners into the file at once. Others read the journals too. Those of a killed process stay until
+another one moves them.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+from threading import Lock
+
+import msgspec
+
+from ...canon import load_json
+from ..observability.journal import ENDING, Journal, JournalFile
+
+Owner = tuple[str, bytes, float]
+"""The name of a record, the record, and until when it holds."""
+
+
+class OwnerJournal:
+    """The journals of one process; ``write`` stores owners in the file, and raises StoreError."""
+
+    def __init__(self, folder: Path, write: Callable[[Sequence[Owner]], None]) -> None:
+        self._folder = folder
+        self._write = write
+        self._journal: Journal | None = None
+        self._lock = Lock()  # of moves, which keep the order of the lines
+
+    def append(self, owners: Sequence[Owner]) -> bool:
+        """Save owners for all processes; return False if no journal can be written."""
+        # Opened at the first use: a lock must not pass a fork.
+        journal = self._journal = self._journal or Journal(self._folder)
+        if not journal.is_open:
+            return False
+        lines = [*map(msgspec.json.encode, owners), b""]
+        journal.append(b"\n".join(lines), owners)
+        return True
+
+    def move(self) -> None:
+        """Move all owners of this process, and of those that have ended, into the file."""
+        if (journal := self._journal) is None:
+            return
+        with self._lock:
+            for file in journal.find_abandoned():
+                self._move_file(file)
+                file.close(delete=True)
+            while (full := journal.find_full()) is not None:
+                self._move_file(full)
+                full.clear()
+            if held := journal.take_held():  # the disk was full
+                self._write(list(_parse(held)))
+
+    def _move_file(self, file: JournalFile) -> None:
+        if file.records is not None:
+            self._write(file.records)  # type: ignore[arg-type]  # those that ``append`` gave it
+            return
+        for lines in file.chunks():
+            self._write(list(_parse(lines)))
+
+    def find(self, names: Collection[str], now: float) -> dict[str, bytes]:
+        """Return the records of these names in the journals of all processes."""
+        found: dict[str, bytes] = {}
+        for path in self._folder.glob(f"*{ENDING}"):
+            try:
+                lines = path.read_bytes().splitlines(keepends=True)
+            except OSError:
+                continue  # another process has moved it
+            # The last line may be half written; its id has not been given to anybody.
+            whole = (line for line in lines if line.endswith(b"\n"))
+            found |= {
+                name: record for name, record, until in _parse(whole) if name in names and until > now
+            }
+        return found
+
+    def close(self) -> None:
+        """Close the journals; one with owners waits for the next process."""
+        journal, self._journal = self._journal, None
+        if journal is not None:
+            journal.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+
+def _parse(lines: Iterable[bytes]) -> Iterator[Owner]:
+    for line in lines:
+        try:
+            yield load_json(line, Owner)
+        except ValueError:  # of a process that was killed
+            continue
