@@ -1,12 +1,19 @@
 """Whose an id is, in the file of the data folder: for how long it is known."""
 
 import asyncio
+import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.json import encode
 
 from pondero.gateway.config.model import ServerConfig
 from pondero.gateway.state.answer_cache import LocalAnswerCache
-from pondero.gateway.state.owners import FileOwners
+from pondero.gateway.state.owner_journal import Owner, OwnerJournal
+from pondero.gateway.state.owners import JOURNALS, FileOwners
 from pondero.gateway.state.shared_state import make_shared_state
 
 DAY = 86_400
@@ -124,3 +131,120 @@ def test_a_new_owner_that_another_worker_stored_is_found(tmp_path):
         await other.aclose()
 
     asyncio.run(run())
+
+
+def test_a_given_id_is_known_to_all_processes_at_once_and_to_the_file_soon(tmp_path, monkeypatch):
+    monkeypatch.setattr("pondero.gateway.state.owners._MOVE", 0.05)
+    owners = make_owners(tmp_path)
+
+    async def give() -> None:
+        await owners.put_given({"resp_1": b"\xffone", "resp_2": b"two"})
+        assert not (tmp_path / "owners.db").exists()
+        found = await make_owners(tmp_path).get(["resp_1", "resp_2", "resp_3"])
+        assert found == {"resp_1": b"\xffone", "resp_2": b"two"}
+        await asyncio.sleep(0.3)
+        assert list_journaled(tmp_path) == []
+        assert await make_owners(tmp_path).get(["resp_1"]) == {"resp_1": b"\xffone"}
+        await owners.aclose()
+
+    asyncio.run(give())
+    assert list((tmp_path / JOURNALS).iterdir()) == []
+
+
+def list_journaled(tmp_path: Path) -> list[bytes]:
+    files = (tmp_path / JOURNALS).iterdir()
+    return [line for file in files for line in file.read_bytes().splitlines()]
+
+
+def test_a_later_record_of_a_given_id_holds_in_the_file_too(tmp_path):
+    """An answer that a hook rejects takes its ids back from the client."""
+    owners = make_owners(tmp_path)
+
+    async def give_and_withdraw() -> None:
+        await owners.put_given({"resp_1": b"one"})
+        await owners.put({"resp_1": b""})
+        assert await make_owners(tmp_path).get(["resp_1"]) == {"resp_1": b""}
+        await owners.aclose()
+
+    asyncio.run(give_and_withdraw())
+    assert asyncio.run(make_owners(tmp_path).get(["resp_1"])) == {"resp_1": b""}
+
+
+def test_what_a_killed_process_gave_is_known_and_moved_by_another(tmp_path):
+    aside = tmp_path / JOURNALS
+    aside.mkdir()
+    until = time.time() + 60
+    whole = b"".join(encode((name, b"one", until)) + b"\n" for name in ("resp_1", "resp_2"))
+    (aside / "killed.jsonl").write_bytes(whole + b'["resp_3","b25l"')
+    assert asyncio.run(make_owners(tmp_path).get(["resp_1", "resp_3"])) == {"resp_1": b"one"}
+
+    async def give() -> None:
+        owners = make_owners(tmp_path)
+        await owners.put_given({"resp_4": b"four"})
+        await owners.aclose()
+
+    asyncio.run(give())
+    assert list(aside.iterdir()) == []
+    every = ["resp_1", "resp_2", "resp_3", "resp_4"]
+    known = {"resp_1": b"one", "resp_2": b"one", "resp_4": b"four"}
+    assert asyncio.run(make_owners(tmp_path).get(every)) == known
+
+
+def test_a_given_id_is_forgotten_in_the_journal_as_in_the_file(tmp_path):
+    asyncio.run(make_owners(tmp_path).put_given({"resp_1": b"one"}))
+    late = FileOwners(
+        LocalAnswerCache(), seconds=60, path=tmp_path / "owners.db", clock=lambda: time.time() + 61
+    )
+    assert asyncio.run(late.get(["resp_1"])) == {}
+
+
+def test_without_a_journal_a_given_id_is_stored_in_the_file_at_once(tmp_path):
+    (tmp_path / JOURNALS).write_text("not a folder")
+    asyncio.run(make_owners(tmp_path).put_given({"resp_1": b"one"}))
+    assert asyncio.run(make_owners(tmp_path).get(["resp_1"])) == {"resp_1": b"one"}
+
+
+class Store:
+    """The file of owners as a list of what was written to it."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, bytes] = {}
+
+    def write(self, rows: Sequence[Owner]) -> None:
+        self.rows |= {name: record for name, record, _ in rows}
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.integers(0, 1), st.sampled_from("abcd"), st.binary(max_size=3)),
+            st.tuples(st.integers(0, 1), st.just("move"), st.just(b"")),
+            st.tuples(st.integers(0, 1), st.just("kill"), st.just(b"")),
+        ),
+        max_size=12,
+    )
+)
+def test_whatever_is_moved_or_killed_the_last_record_of_each_process_holds(steps):
+    """Each of two processes gives ids of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        store, wanted = Store(), dict[str, bytes]()
+        processes = [OwnerJournal(Path(folder) / "aside", store.write) for _ in range(2)]
+        lives = [0, 0]
+        for at, what, record in steps:
+            if what == "move":
+                processes[at].move()
+            elif what == "kill":  # its journals stay
+                processes[at].close()
+                lives[at] += 1
+            else:
+                name = f"{at}{lives[at]}{what}"
+                assert processes[at].append([(name, record, 9.0)])
+                wanted[name] = record
+            found = processes[1 - at].find(wanted.keys(), 5.0)
+            assert {**store.rows, **found} == wanted
+        for each in processes:
+            each.append([("end", b"", 9.0)])
+            each.move()
+            each.close()
+        assert store.rows == {**wanted, "end": b""}
+        assert list((Path(folder) / "aside").iterdir()) == []

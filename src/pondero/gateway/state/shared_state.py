@@ -1,6 +1,6 @@
 """The state that replicas share, in this process's memory or a Redis (``[server] state``)."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Protocol
 
