@@ -238,12 +238,12 @@ def test_whatever_is_moved_or_killed_the_last_record_of_each_process_holds(steps
                 lives[at] += 1
             else:
                 name = f"{at}{lives[at]}{what}"
-                assert processes[at].append([(name, record, 9.0)])
+                assert processes[at].append([Owner(name, record, 9.0)])
                 wanted[name] = record
             found = processes[1 - at].find(wanted.keys(), 5.0)
             assert {**store.rows, **found} == wanted
         for each in processes:
-            each.append([("end", b"", 9.0)])
+            each.append([Owner("end", b"", 9.0)])
             each.move()
             each.close()
         assert store.rows == {**wanted, "end": b""}

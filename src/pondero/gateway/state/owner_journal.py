@@ -8,14 +8,20 @@ another one moves them.
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from threading import Lock
+from typing import NamedTuple
 
 import msgspec
 
 from ...canon import load_json
 from ..observability.journal import ENDING, Journal, JournalFile
 
-Owner = tuple[str, bytes, float]
-"""The name of a record, the record, and until when it holds."""
+
+class Owner(NamedTuple):
+    """The name of a record, the record, and until when it holds."""
+
+    name: str
+    record: bytes
+    until: float
 
 
 class OwnerJournal:
@@ -69,7 +75,9 @@ class OwnerJournal:
             # The last line may be half written; its id has not been given to anybody.
             whole = (line for line in lines if line.endswith(b"\n"))
             found |= {
-                name: record for name, record, until in _parse(whole) if name in names and until > now
+                name: record
+                for name, record, until in _parse(whole)
+                if name in names and until > now
             }
         return found
 

@@ -106,7 +106,7 @@ class FileOwners:
         All processes know them from now on; the file gets them soon.
         """
         until = self._clock() + self._seconds
-        owners = [(name, record, until) for name, record in items.items()]
+        owners = [Owner(name, record, until) for name, record in items.items()]
         if self._is_broken or not self._journal.append(owners):
             await self.put(items)
             return
@@ -164,7 +164,7 @@ class FileOwners:
     def _write(self, items: dict[str, bytes]) -> None:
         until = self._clock() + self._seconds
         self._journal.move()  # what was stored before stays before
-        self._write_rows([(key, owner, until) for key, owner in items.items()])
+        self._write_rows([Owner(key, owner, until) for key, owner in items.items()])
 
     def _write_rows(self, rows: Sequence[Owner]) -> None:
         with self._open().transaction() as connection:
