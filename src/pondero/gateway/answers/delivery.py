@@ -38,7 +38,7 @@ from ..requests.routed_request import RoutedRequest
 from ..requests.stored_ids import make_recorder
 from ..server.context import GatewayContext
 from .cached_entries import list_entries, put_later
-from .described_plan import describe_sent
+from .described_plan import describe_attempt
 from .exhaustion import EXHAUSTED, asks_again, make_retry
 from .held_beginning import HeldBeginning
 from .key_filter import KeyFilter
@@ -184,7 +184,7 @@ class _Delivery:
         self.attempt = attempt
         self.writer = writer
         self.record = record
-        self._described = describe_sent(routed, attempt)
+        self._described = describe_attempt(routed, attempt)
         exchange = attempt.exchange
         self._converter = attempt.path.convert(routed, exchange, gateway.transport_for(exchange))
         giver = attempt.entry if attempt.path.keeps_ids else None

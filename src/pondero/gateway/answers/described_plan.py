@@ -22,7 +22,7 @@ class DescribedPlan(Struct, frozen=True):
     thinking: str
 
 
-def describe_sent(routed: RoutedRequest, attempt: Attempt) -> DescribedPlan:
+def describe_attempt(routed: RoutedRequest, attempt: Attempt) -> DescribedPlan:
     """Return it; requests that differ in their only text share it."""
     needs = (attempt.entry, attempt.level, attempt.exchange.plan)
     if routed.framed is None:
