@@ -124,6 +124,22 @@ def test_what_is_large_leaves_at_once_behind_what_waited():
     assert seen == [b"head" + bytes(MOST)]
 
 
+def test_what_must_not_be_lost_is_saved_before_anything_is_written():
+    seen = []
+
+    async def act(made, _loop):
+        sockets = [each._inner for each in made]
+        batch = made[0]._batch
+        batch.before_write = lambda: seen.append([socket.calls for socket in sockets])
+        made[0].write(b"short")
+        made[1].write(bytes(2 * MOST))
+        made[2].write(b"last words")
+        made[2].close()
+
+    run(act)
+    assert seen == [[0, 0, 0], [0, 1, 0], [0, 1, 1]]
+
+
 def test_a_connection_that_cannot_be_written_to_takes_nothing_from_the_others(caplog):
     async def act(made, _loop):
         made[0]._inner.write = None  # no function

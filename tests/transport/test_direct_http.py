@@ -462,3 +462,30 @@ def test_a_refusal_that_comes_before_the_end_of_the_request_is_read(kind):
     with serving(script) as server:
         assert run(kind, main(server.url)) == [(413, b"no!")] * 2
     assert server.connections == 2  # a half-sent request is not followed by another
+
+
+@pytest.mark.parametrize("kind", LOOPS)
+@pytest.mark.parametrize("way", ["small", "large", "by the library", "in pieces"])
+def test_what_must_not_be_lost_is_saved_before_the_service_reads_anything(kind, way):
+    async def pieces():
+        yield b"hello"
+
+    async def main(url: str, heard: list[bytes]) -> list[int]:
+        transport, saved = FastTransport(), list[int]()
+        transport.before_write = lambda: saved.append(len(heard))
+        for _ in range(2):
+            if way == "in pieces":
+                answer = await transport.send_pieces(request(url, body=b""), LONG, pieces())
+                await answer.aclose()
+            else:
+                is_library = way == "by the library"
+                body = b"" if is_library else bytes(100_000) if way == "large" else b"hello"
+                await fetched(transport, request(url, "HEAD" if is_library else "POST", body))
+        await transport.aclose()
+        return saved
+
+    with serving(answering(HEAD + b"content-length: 0\r\n\r\n")) as server:
+        saved = run(kind, main(server.url, server.requests))
+    assert saved[0] == 0
+    assert len(saved) >= 2
+    assert server.requests

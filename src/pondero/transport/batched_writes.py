@@ -6,7 +6,7 @@ all else about a short message, and of several writes in a row only the first fi
 
 import logging
 from asyncio import AbstractEventLoop, Transport
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 LOG = logging.getLogger("pondero")
@@ -15,10 +15,19 @@ MOST = 8 * 1024
 """Bytes that wait for one socket at most; each system takes as many in one piece."""
 
 
-class WriteBatch:
-    """The transports of one event loop with writes that wait."""
+def _do_nothing() -> None:
+    """Do nothing: there is nothing to save."""
 
-    def __init__(self) -> None:
+
+class WriteBatch:
+    """The transports of one event loop with writes that wait.
+
+    ``before_write`` is called before anything is written: it saves, once a turn, what must not be
+    lost when the other side has read these bytes.
+    """
+
+    def __init__(self, before_write: Callable[[], None] = _do_nothing) -> None:
+        self.before_write: Callable[[], None] = before_write
         self._waiting: list[BatchedTransport] = []
 
     def add(self, transport: "BatchedTransport", loop: AbstractEventLoop) -> None:
@@ -71,6 +80,7 @@ class BatchedTransport:
         """Write what waits, now."""
         pieces, self._pieces, self._size = self._pieces, [], 0
         if pieces and not self._inner.is_closing():
+            self._batch.before_write()
             self._inner.write(pieces[0] if len(pieces) == 1 else b"".join(pieces))
 
     def close(self) -> None:

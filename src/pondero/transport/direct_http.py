@@ -76,7 +76,7 @@ def find_place(url: str) -> Place | None:
 class DirectPool:
     """The connections of one event loop; the loop closes the keeper when it shuts down."""
 
-    def __init__(self, settings: HttpSettings) -> None:
+    def __init__(self, settings: HttpSettings, writes: WriteBatch) -> None:
         # The requests of one model have the same headers. They hold keys: so it is this pool's.
         write_head = partial(_write_head, {**_HEADERS, **settings.headers})
         self._write_head: Callable[..., bytes] = lru_cache(maxsize=_HEADS)(write_head)
@@ -88,7 +88,7 @@ class DirectPool:
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._addresses: dict[tuple[str, int], tuple[float, asyncio.Task[Any]]] = {}
         self._sockets: Sockets = Sockets()
-        self._writes: WriteBatch = WriteBatch()
+        self._writes: WriteBatch = writes
         self._all_closed: asyncio.Future[None] | None = None  # while the pool is closed
         self.keeper: AsyncGenerator[None, None] = self._close_on_shutdown()
 

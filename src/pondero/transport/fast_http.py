@@ -2,7 +2,7 @@
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from functools import cache
 from importlib.util import find_spec
 from weakref import WeakKeyDictionary
@@ -11,6 +11,7 @@ from ..canon import HttpRequest
 from ..errors import BadParameter, MissingExtra, PonderoError
 from ..exchange import AsyncResponse, Timeouts
 from ..extras import install_hint
+from .batched_writes import WriteBatch
 from .event_loop import current_loop, need_asyncio
 from .proxies import hide_password, is_socks
 from .settings import Cert, ConnectionLimits, HttpSettings, Verify, read_settings
@@ -62,12 +63,15 @@ class FastTransport:
         self._pools: WeakKeyDictionary[asyncio.AbstractEventLoop, DirectPool] = WeakKeyDictionary()
         self._context = self._settings.context
         self._by_library: AiohttpTransport | None = None
+        self.before_write: Callable[[], None] | None = None
+        """Called before any byte of a request leaves; see ``WriteBatch``."""
 
     async def send(self, request: HttpRequest, timeouts: Timeouts) -> AsyncResponse:
         """Send a request; return once the response's head has arrived."""
         pool = self._pools.get(current_loop()) or await self._open_pool()
         place, proxy = find_place(request.url), self._settings.proxies.proxy_for(request.url)
         if proxy is not None or place is None or request.method == "HEAD":  # its length is false
+            self._save_before()
             return await self._library(proxy).send(request, timeouts, proxy=proxy)
         context = self._tls() if place.origin[0] else None
         return await pool.send(request, place, timeouts, context)
@@ -78,7 +82,12 @@ class FastTransport:
         """Send a request whose body comes in pieces; return once the response's head is there."""
         need_asyncio("FastTransport", "use AsyncHttpTransport")
         proxy = self._settings.proxies.proxy_for(request.url)
+        self._save_before()
         return await self._library(proxy).send(request, timeouts, proxy=proxy, pieces=pieces)
+
+    def _save_before(self) -> None:
+        if self.before_write is not None:
+            self.before_write()
 
     async def aclose(self) -> None:
         """Close the connections of this event loop; the next request opens new ones."""
@@ -90,7 +99,9 @@ class FastTransport:
 
     async def _open_pool(self) -> DirectPool:
         need_asyncio("FastTransport", "use AsyncHttpTransport")
-        pool = self._pools[asyncio.get_running_loop()] = DirectPool(self._settings)
+        pool = self._pools[asyncio.get_running_loop()] = DirectPool(
+            self._settings, WriteBatch(self._save_before)
+        )
         await anext(pool.keeper)
         return pool
 

@@ -368,6 +368,30 @@ def test_receipts_that_come_together_are_written_together_and_each_has_its_row(
     ledger.close()
 
 
+def test_requests_that_begin_together_are_saved_in_one_write_before_any_of_them_ends(
+    tmp_path, monkeypatch
+):
+    database = SqliteDatabase(tmp_path / "gateway.db")
+    ledger = Ledger(database, tmp_path / "aside")
+    ledger._work.close(1)  # its thread must not write meanwhile
+    one, *more = receipts(4)
+    wrote, write = [], os.write
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            journal.os, "write", lambda file, data: wrote.append(data) or write(file, data)
+        )
+        for receipt in more:
+            ledger.add_begun(receipt)
+        assert wrote == []
+        ledger.flush_begun()
+        ledger.flush_begun()
+        ledger.add_begun(one)
+        ledger.note_all([one])
+    assert [data[:1] for data in wrote] == [b"?", b"?", b"{"]
+    assert [data.count(b"\n") for data in wrote] == [3, 1, 1]
+    ledger.close()
+
+
 def test_what_waited_in_memory_is_not_forgotten_when_it_finds_room(tmp_path, monkeypatch):
     """What it says is then on disk alone, next to records that need not be read from there."""
     monkeypatch.setattr(ledgers, "REST", 0.0)

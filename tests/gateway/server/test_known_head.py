@@ -134,7 +134,7 @@ class Connection:
         config.load()
         state = ServerState()
         state.default_headers = DATE
-        kind: Any = protocol.make_protocol(self.reject)
+        kind: Any = protocol.make_protocol(self.reject, lambda: None)
         self.protocol = kind(config, state, {})
         self.protocol.connection_made(self.wire)
 

@@ -198,6 +198,26 @@ def test_a_given_id_is_forgotten_in_the_journal_as_in_the_file(tmp_path):
     assert asyncio.run(late.get(["resp_1"])) == {}
 
 
+def test_deferred_ids_are_known_to_others_once_they_are_saved_and_before_any_is_withdrawn(tmp_path):
+    owners = make_owners(tmp_path)
+    save = owners.defer_given()
+
+    async def give() -> None:
+        await owners.put_given({"resp_1": b"one"})
+        assert await owners.get(["resp_1"]) == {"resp_1": b"one"}
+        assert await make_owners(tmp_path).get(["resp_1"]) == {}
+        save()
+        assert await make_owners(tmp_path).get(["resp_1"]) == {"resp_1": b"one"}
+        await owners.put_given({"resp_2": b"one"})
+        await owners.put({"resp_2": b""})
+        await owners.put_given({"resp_3": b"one"})
+        await owners.aclose()
+
+    asyncio.run(give())
+    known = {"resp_1": b"one", "resp_2": b"", "resp_3": b"one"}
+    assert asyncio.run(make_owners(tmp_path).get(known)) == known
+
+
 def test_without_a_journal_a_given_id_is_stored_in_the_file_at_once(tmp_path):
     (tmp_path / JOURNALS).write_text("not a folder")
     asyncio.run(make_owners(tmp_path).put_given({"resp_1": b"one"}))

@@ -85,6 +85,7 @@ class Ledger:
         self._look = 0.0
         self._rows = _ROWS
         self._begun: dict[str, bytes] = {}
+        self._unsaved: list[bytes] = []  # of these; for one thread
         self.notice_killed: Observer | None = None
         self.recovered: Event = Event()
         """Set when records that earlier processes left behind are in the database."""
@@ -102,9 +103,21 @@ class Ledger:
 
     def save_begun(self, receipt: Receipt) -> None:
         """Save the receipt that a request has if this process does not end it."""
+        self.add_begun(receipt)
+        self.flush_begun()
+
+    def add_begun(self, receipt: Receipt) -> None:
+        """Save it with the next ``flush_begun``, which must come before the service is asked."""
         line = b"%b%b\n" % (_BEGUN, encode_json(redact_receipt(receipt, self._redactor)))
         self._begun[receipt.id] = line
-        self._journal.append(line, is_needed=False)  # in memory it would end with this process
+        self._unsaved.append(line)
+
+    def flush_begun(self) -> None:
+        """Save all that were added, in one write: the system takes longer for it than we do."""
+        if self._unsaved:
+            lines, self._unsaved = self._unsaved, []
+            # In memory they would end with this process.
+            self._journal.append(b"".join(lines), is_needed=False)
 
     def note(self, receipt: Receipt) -> None:
         """Save a receipt on disk, from where it is written later."""
@@ -112,6 +125,7 @@ class Ledger:
 
     def note_all(self, receipts: Sequence[Receipt]) -> None:
         """Save receipts on disk at once, from where they are written later."""
+        self.flush_begun()
         clean, lines = list[Receipt](), list[bytes]()
         for receipt in receipts:
             self._begun.pop(receipt.id, None)

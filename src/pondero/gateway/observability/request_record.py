@@ -9,13 +9,13 @@ from ..quotas.admission import Admission
 from ..quotas.usage_meter import Figures, UsageMeter
 from ..requests.routed_request import ClientRequest
 from ..server.context import GatewayContext
-from .receipt import KILLED, Receipt
+from .receipt import KILLED, Observer, Receipt
 
 
 class RequestRecord:
     """The receipt of one request in the making; ``meter`` counts what services serve for it.
 
-    ``receipt``: what is known so far; whoever records it gets a copy.
+    ``receipt``: what is known so far; its observers get copies.
     """
 
     def __init__(self, gateway: GatewayContext, call: ClientRequest) -> None:
@@ -84,11 +84,14 @@ class RequestRecord:
         receipt.last_try = monotonic() - self._begun
         if receipt.first_try is None:
             receipt.first_try = receipt.last_try
-        self.save_progress()
+        self._save_progress(self._gateway.add_begun)
 
     def save_progress(self) -> None:
         """Save what may have been served, in case that this process is killed."""
-        if (save := self._gateway.save_begun) is None:
+        self._save_progress(self._gateway.save_begun)
+
+    def _save_progress(self, save: Observer | None) -> None:
+        if save is None:
             return
         killed = self._make_receipt(self.meter.find_most(), self.receipt.last_try or 0.0)
         killed.status, killed.end, killed.reason = 500, "failed", KILLED

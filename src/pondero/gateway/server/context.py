@@ -96,6 +96,7 @@ class GatewayContext:
         observers: Sequence[Observer] = (),
         ledger: LedgerDatabase | None = None,
         save_begun: Observer | None = None,
+        add_begun: Observer | None = None,
         save_ended: Callable[[Sequence[Receipt]], None] | None = None,
         timeouts: Timeouts | None = None,
         audit: AuditLog | None = None,
@@ -139,6 +140,8 @@ class GatewayContext:
         self.ledger = ledger
         self.audit: AuditLog = audit or AuditLog()
         self.save_begun = save_begun
+        self.add_begun = add_begun or save_begun
+        """The same for a transport that saves what was added before it writes."""
         self.save_ended = save_ended
         self.observers: tuple[Observer, ...] = (
             self.feed.note,

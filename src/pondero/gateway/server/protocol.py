@@ -456,12 +456,15 @@ def _format(response: HttpResponse) -> bytes:
     return head + b"\r\n" + response.body
 
 
-def make_protocol(reject: Reject) -> type[Protocol]:
-    """Return the protocol of one server, which calls ``reject`` for each rejection."""
+def make_protocol(reject: Reject, before_write: Callable[[], None]) -> type[Protocol]:
+    """Return the protocol of one server, which calls ``reject`` for each rejection.
+
+    ``before_write`` is called before anything is written to clients.
+    """
 
     class ServerProtocol(_LimitedProtocol):
         sweep: ClassVar[_Sweep] = _Sweep()
-        writes: ClassVar[WriteBatch] = WriteBatch()
+        writes: ClassVar[WriteBatch] = WriteBatch(before_write)
 
         def reject(
             self, address: str, status: int, reason: str, head: HttpRequest | None

@@ -29,6 +29,7 @@ from ..config.routing import Routing
 from ..config.secrets import forget
 from ..hooks.loader import describe_changed_code
 from ..observability.audit_log import AuditLog
+from ..observability.ledger import Ledger
 from ..observability.ledger_database import LedgerDatabase
 from ..observability.log_time import write_log_times
 from ..observability.observers import Observers, open_observers
@@ -142,6 +143,7 @@ def _serve_process(
             shared=shared,
             ledger=ledger,
             save_begun=seen.ledger.save_begun if seen.ledger is not None else None,
+            add_begun=_defer_begun(seen.ledger, network),
             save_ended=seen.ledger.note_all if seen.ledger is not None else None,
             audit=AuditLog(seen.ledger.note_audit if seen.ledger is not None else None),
         )
@@ -286,6 +288,16 @@ def _run_workers(
     return workers.seconds
 
 
+def _defer_begun(ledger: Ledger | None, transport: AsyncTransport) -> Observer | None:
+    """Let begun requests wait for each other until the transport writes; None if it cannot."""
+    from ...transport import FastTransport  # noqa: PLC0415 - an extra
+
+    if ledger is None or not isinstance(transport, FastTransport):
+        return None
+    transport.before_write = ledger.flush_begun
+    return ledger.add_begun
+
+
 def _make_transport() -> AsyncTransport:
     from ...transport import FastTransport  # noqa: PLC0415 - an extra
 
@@ -314,7 +326,7 @@ def _make_server(gateway: GatewayContext, seen: Observers | None = None) -> Any:
     app = App(gateway, seen)
     settings = uvicorn.Config(
         app,
-        http=make_protocol(app.reject_unread),
+        http=make_protocol(app.reject_unread, gateway.shared.defer_given()),
         timeout_keep_alive=KEEP_ALIVE,
         log_level="critical",
         access_log=False,

@@ -31,17 +31,31 @@ class OwnerJournal:
         self._folder = folder
         self._write = write
         self._journal: Journal | None = None
+        self._unsaved: list[Owner] = []  # for one thread
         self._lock = Lock()  # of moves, which keep the order of the lines
 
     def append(self, owners: Sequence[Owner]) -> bool:
         """Save owners for all processes; return False if no journal can be written."""
+        if not self.add(owners):
+            return False
+        self.flush()
+        return True
+
+    def add(self, owners: Sequence[Owner]) -> bool:
+        """Save them with the next ``flush``, which must come before a client has their ids."""
         # Opened at the first use: a lock must not pass a fork.
         journal = self._journal = self._journal or Journal(self._folder)
         if not journal.is_open:
             return False
-        lines = [*map(msgspec.json.encode, owners), b""]
-        journal.append(b"\n".join(lines), owners)
+        self._unsaved += owners
         return True
+
+    def flush(self) -> None:
+        """Save all that were added, in one write."""
+        if self._unsaved and self._journal is not None:
+            owners, self._unsaved = self._unsaved, []
+            lines = [*map(msgspec.json.encode, owners), b""]
+            self._journal.append(b"\n".join(lines), owners)
 
     def move(self) -> None:
         """Move all owners of this process, and of those that have ended, into the file."""

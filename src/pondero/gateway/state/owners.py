@@ -15,7 +15,7 @@ LOG = logging.getLogger("pondero.gateway")
 
 FILE = "gateway-owners.db"
 JOURNALS = "gateway-owners-aside"
-"""The folder beside it for owners that wait to be moved into it."""
+"""The folder, next to that file, of owners that wait to be moved into it."""
 _PACE = 0.002  # seconds between two writes: one write of many ids costs little more than of one
 _MOVE = 0.25  # seconds until owners in a journal are moved, many at once
 
@@ -52,6 +52,7 @@ class FileOwners:
         self._last: Task[None] | None = None  # the one before it
         self._wrote = 0.0  # when that began
         self._journal = OwnerJournal(self._path.with_name(JOURNALS), self._write_rows)
+        self._add = self._journal.append
         self._moving: Task[None] | None = None
 
     async def get(self, keys: Iterable[str]) -> dict[str, bytes]:
@@ -95,6 +96,7 @@ class FileOwners:
         await self._local.put(items)
         if self._is_broken:
             return
+        self._journal.flush()  # what was given before is stored before
         self._unsaved |= items
         if self._next is None or self._next.done():
             self._next = ensure_future(self._save(self._last))
@@ -107,12 +109,17 @@ class FileOwners:
         """
         until = self._clock() + self._seconds
         owners = [Owner(name, record, until) for name, record in items.items()]
-        if self._is_broken or not self._journal.append(owners):
+        if self._is_broken or not self._add(owners):
             await self.put(items)
             return
         await self._local.put(items)
         if self._moving is None or self._moving.done():
             self._moving = ensure_future(self._move_later())
+
+    def defer_given(self) -> Callable[[], None]:
+        """Let given ids wait for each other; return what saves them, before clients have any."""
+        self._add = self._journal.add
+        return self._journal.flush
 
     async def _move_later(self) -> None:
         await sleep(_MOVE)
@@ -128,6 +135,7 @@ class FileOwners:
         """Close the file."""
         if writes := [each for each in (self._last, self._next) if each is not None]:
             await wait(writes)
+        self._journal.flush()
         if self._moving is not None:
             self._moving.cancel()
             await wait([self._moving])

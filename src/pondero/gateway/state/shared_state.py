@@ -97,6 +97,11 @@ def _do_nothing() -> None:
     """Do nothing: this process knows its own state."""
 
 
+def _defer_nothing() -> Callable[[], None]:
+    """Return what saves nothing."""
+    return _do_nothing
+
+
 class SharedState(Struct, frozen=True, kw_only=True):
     """All shared state. ``look`` is called before each request; raises SharedStateLost.
 
@@ -118,6 +123,8 @@ class SharedState(Struct, frozen=True, kw_only=True):
     """Begin ``look`` with the other commands of this step; None if there is nothing to look at."""
     put_given: Callable[[Mapping[str, bytes]], Awaitable[None]]
     """Store whose ids are that an answer gives, before the client has them; no one else does."""
+    defer_given: Callable[[], Callable[[], None]] = _defer_nothing
+    """Let them wait for each other; return what a server calls before it writes to clients."""
     flush: Callable[[], None] = _do_nothing
     """Send what was stored in this step before anything is written to a client."""
     is_lost: Callable[[], bool] = bool
@@ -165,6 +172,7 @@ def make_shared_state(
             keys=keys or LocalKeys(),
             owners=saved or owners,
             put_given=saved.put_given if saved else owners.put,
+            defer_given=saved.defer_given if saved else _defer_nothing,
             secrets=own_secrets,
             sessions=FileSessions() if saves_owners else LocalSessions(),
             claims=LocalClaims(),
