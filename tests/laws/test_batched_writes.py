@@ -152,6 +152,15 @@ def test_a_connection_that_cannot_be_written_to_takes_nothing_from_the_others(ca
     assert "could not be written to" in caplog.text
 
 
+def test_what_cannot_be_saved_keeps_nothing_from_being_written(caplog):
+    async def act(made, _loop):
+        made[0]._batch.before_write = None  # no function
+        made[0].write(b"answer")
+
+    assert bytes(run(act)[0].data) == b"answer"
+    assert "could not be saved" in caplog.text
+
+
 def test_other_attributes_are_those_of_the_transport():
     async def act(made, _loop):
         assert made[0].get_extra_info("peername") == "peername"

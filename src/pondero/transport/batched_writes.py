@@ -38,9 +38,13 @@ class WriteBatch:
 
     def _flush(self) -> None:
         waiting, self._waiting = self._waiting, []
+        try:
+            self.before_write()
+        except Exception:  # others wait for these bytes all the same
+            LOG.exception("what precedes a write could not be saved")
         for each in waiting:
             try:
-                each.flush()
+                each.write_saved()
             except Exception:  # the others must not lose what they wrote
                 LOG.exception("a connection could not be written to")
                 each.abort()
@@ -78,9 +82,14 @@ class BatchedTransport:
 
     def flush(self) -> None:
         """Write what waits, now."""
+        if self._pieces:
+            self._batch.before_write()
+            self.write_saved()
+
+    def write_saved(self) -> None:
+        """Write what waits, after ``before_write``."""
         pieces, self._pieces, self._size = self._pieces, [], 0
         if pieces and not self._inner.is_closing():
-            self._batch.before_write()
             self._inner.write(pieces[0] if len(pieces) == 1 else b"".join(pieces))
 
     def close(self) -> None:
