@@ -113,9 +113,7 @@ class ClientWatch:
 
     def __init__(self) -> None:
         self._open: set[ResponseWriter] = set()
-        # Nearly all responses end before a task that waits for their client is worth its cost.
         self._new: dict[ResponseWriter, tuple[Receive, Task[Any]]] = {}
-        self._older: dict[ResponseWriter, tuple[Receive, Task[Any]]] = {}
         self._waits: dict[ResponseWriter, Task[None]] = {}
         self._pings: set[Task[None]] = set()
         self._looking: Task[None] | None = None
@@ -142,8 +140,7 @@ class ClientWatch:
     def end(self, writer: ResponseWriter) -> None:
         """Watch a response no longer."""
         self._open.discard(writer)
-        if self._new.pop(writer, None) is None:
-            self._older.pop(writer, None)
+        self._new.pop(writer, None)
         if (waits := self._waits.pop(writer, None)) is not None:
             waits.cancel()
 
@@ -156,8 +153,8 @@ class ClientWatch:
     async def _look(self) -> None:
         while self._open:
             await sleep(_LOOK)
-            older, self._older, self._new = self._older, self._new, {}
-            for writer, (receive, task) in older.items():
+            new, self._new = self._new, {}
+            for writer, (receive, task) in new.items():
                 self._waits[writer] = ensure_future(_hang_up(receive, writer, task))
             late = monotonic() - SILENCE
             for writer in [each for each in self._open if each.last < late and each.may_ping]:
