@@ -140,7 +140,7 @@ class GatewayContext:
         self.ledger = ledger
         self.audit: AuditLog = audit or AuditLog()
         self.save_begun = save_begun
-        self.add_begun = add_begun or save_begun
+        self.add_begun: Observer | None = add_begun or save_begun
         """The same for a transport that saves what was added before it writes."""
         self.save_ended = save_ended
         self.observers: tuple[Observer, ...] = (
