@@ -123,6 +123,14 @@ def test_a_whole_answer_is_one_write():
     assert is_over
 
 
+def test_what_is_no_status_is_told_as_a_bad_gateway():
+    messages = [start(600, [(b"content-length", b"2")]), piece(b"{}", more=False)]
+    written, is_over, error = send(ResponseCycle, messages, method="POST", keeps=True)
+    assert b"".join(written.writes).startswith(b"HTTP/1.1 502 Bad Gateway\r\n")
+    assert is_over
+    assert not error
+
+
 @pytest.mark.parametrize(
     "messages",
     [

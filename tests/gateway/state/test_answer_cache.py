@@ -126,3 +126,15 @@ def test_few_answers_wait_and_no_large_ones():
     assert 200 - 64 < len(made) < 200
     memory.put_later(partial(make, 200), 1 << 20)
     assert made == [*range(201)]
+
+
+def test_an_answer_that_cannot_be_kept_takes_no_other_along(caplog):
+    def fail() -> dict[str, bytes]:
+        raise ValueError("this one is broken")
+
+    memory = LocalAnswerCache()
+    memory.put_later(lambda: {"a": b"1"}, 1)
+    memory.put_later(fail, 1)
+    memory.put_later(lambda: {"b": b"2"}, 1)
+    assert memory.find_known("ab") == {"a": b"1", "b": b"2"}
+    assert "this one is broken" in caplog.text

@@ -170,6 +170,25 @@ def test_a_later_record_of_a_given_id_holds_in_the_file_too(tmp_path):
     assert asyncio.run(make_owners(tmp_path).get(["resp_1"])) == {"resp_1": b""}
 
 
+def test_what_another_process_stored_later_holds_whoever_moves_first(tmp_path):
+    aside = tmp_path / JOURNALS
+
+    async def run() -> None:
+        first, second = make_owners(tmp_path), make_owners(tmp_path)
+        await first.put_given({"resp_1": b"one", "resp_2": b"one"})
+        await second.put({"resp_1": b""})
+        known = {"resp_1": b"", "resp_2": b"one"}
+        assert await make_owners(tmp_path).get(known) == known
+        await first.aclose()
+        assert list(aside.iterdir()) == []
+        assert await make_owners(tmp_path).get(known) == known
+        await second.put_given({"resp_2": b"two"})
+        assert await make_owners(tmp_path).get(["resp_2"]) == {"resp_2": b"two"}
+        await second.aclose()
+
+    asyncio.run(run())
+
+
 def test_what_a_killed_process_gave_is_known_and_moved_by_another(tmp_path):
     aside = tmp_path / JOURNALS
     aside.mkdir()
@@ -261,7 +280,7 @@ def test_whatever_is_moved_or_killed_the_last_record_of_each_process_holds(steps
                 assert processes[at].append([Owner(name, record, 9.0)])
                 wanted[name] = record
             found = processes[1 - at].find(wanted.keys(), 5.0)
-            assert {**store.rows, **found} == wanted
+            assert {**store.rows, **{name: each.record for name, each in found.items()}} == wanted
         for each in processes:
             each.append([Owner("end", b"", 9.0)])
             each.move()

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from ...canon import Request
+from ...canon import Message, Request, Text, Thinking
 from ..requests.routed_request import RoutedRequest
 from ..signatures.restore import cache_items
 from ..state.answer_cache import CachedAnswer, ConversationCache
@@ -26,19 +26,36 @@ def put_later(
     """Let the entries wait until they are read, which they may never be.
 
     That is so for the first question of a conversation, if its answer calls no tool: a call is
-    continued at once.
+    continued at once. One whose size is not known at once does not wait either.
     """
     if routed.turns or len(answers) != 1 or answers[0].calls:
         return False
     (answer,) = answers
-    size = len(routed.call.http.body) + len(answer.text) * _TEXTS
+    if (said := _measure(answer.message)) is None:
+        return False
     client = routed.call.requester.id
-    return memory.put_later(
-        partial(_make_entries, routed.parsed.request, answer, client, remembered), size
-    )
+    make = partial(_make_entries, routed.parsed.request, answer, client, remembered)
+    return memory.put_later(make, len(routed.call.http.body) + len(answer.text) + said)
 
 
-_TEXTS = 2  # the whole answer has its text, and what the client saw of it
+def _measure(message: Message) -> int | None:
+    """Return the characters of an answer; None if it has more than text, thinking and their proofs.
+
+    What waits holds all of them.
+    """
+    size = 0
+    for part in message.parts:
+        if type(part) is Text:
+            if part.citations or part.logprobs:
+                return None
+        elif type(part) is not Thinking:
+            return None
+        size += len(part.text)
+        if (signature := part.signature) is not None:
+            if not isinstance(signature.value, str):
+                return None
+            size += len(signature.value)
+    return size
 
 
 def _make_entries(
@@ -46,5 +63,5 @@ def _make_entries(
 ) -> Mapping[str, bytes]:
     try:
         return {**remembered, **cache_items(request, answer, client=client, turns=())}
-    except RecursionError:  # values of the service, nested too deep: no fault of who reads now
+    except RecursionError:  # values of the service, nested too deep
         return remembered

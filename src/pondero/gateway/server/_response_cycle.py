@@ -15,6 +15,7 @@ from uvicorn.protocols.http.httptools_impl import (
 from ...asgi import Message
 
 _WITHOUT_BODY = (204, 304)  # statuses
+_NO_STATUS = STATUS_LINE[502]  # of an answer whose service sent no valid one
 _CONTROLS = bytes((*range(0x09), *range(0x0A, 0x20), 0x7F))  # only the ends of lines may have any
 _MOST_NAMES = 1_024  # of headers that are remembered as valid
 
@@ -68,7 +69,7 @@ class ResponseCycle(RequestResponseCycle):
         lines = b"\r\n".join([*map(b": ".join, pairs), b"", b""])
         if len(lines) - len(lines.translate(None, _CONTROLS)) != 2 * len(pairs) + 2:
             raise RuntimeError(_INVALID)
-        return STATUS_LINE[status] + lines
+        return STATUS_LINE.get(status, _NO_STATUS) + lines
 
     def _write(self, body: bytes, *, has_more: bool) -> None:
         pieces = [self._head] if self._head else []

@@ -1,5 +1,6 @@
 """The answer cache: parts of answers that a client may lose between two requests."""
 
+import logging
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -8,6 +9,8 @@ from typing import Protocol
 from msgspec import Struct
 
 from ...canon import Message
+
+LOG = logging.getLogger("pondero.gateway")
 
 
 class CachedAnswer(Struct, frozen=True):
@@ -128,7 +131,7 @@ class LocalAnswerCache:
     def put_later(self, make: MakeEntries, size: int) -> bool:
         """Store what ``make`` returns, of about so many bytes, when anything is read or many wait.
 
-        It must not raise: another request may be the one that needs it.
+        If that fails, the log says why: another request may be the one that needs it.
         """
         self._waiting.append((self._clock() + self._seconds, make))
         self._reserved += size + _OVERHEAD
@@ -142,7 +145,10 @@ class LocalAnswerCache:
         if self._waiting:
             waiting, self._waiting, self._reserved = self._waiting, [], 0
             for until, make in waiting:
-                self._add(make(), until)
+                try:
+                    self._add(make(), until)
+                except Exception:  # the request that reads now is another
+                    LOG.exception("an answer could not be put into the cache")
 
     def _add(self, items: Mapping[str, bytes], until: float) -> None:
         kept = self._items

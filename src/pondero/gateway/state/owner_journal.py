@@ -78,21 +78,20 @@ class OwnerJournal:
         for lines in file.chunks():
             self._write(list(_parse(lines)))
 
-    def find(self, names: Collection[str], now: float) -> dict[str, bytes]:
-        """Return the records of these names in the journals of all processes."""
-        found: dict[str, bytes] = {}
+    def find(self, names: Collection[str], now: float) -> dict[str, Owner]:
+        """Return the newest owners of these names in the journals of all processes."""
+        found: dict[str, Owner] = {}
         for path in self._folder.glob(f"*{ENDING}"):
             try:
                 lines = path.read_bytes().splitlines(keepends=True)
             except OSError:
                 continue  # another process has moved it
             # The last line may be half written; its id has not been given to anybody.
-            whole = (line for line in lines if line.endswith(b"\n"))
-            found |= {
-                name: record
-                for name, record, until in _parse(whole)
-                if name in names and until > now
-            }
+            for owner in _parse(line for line in lines if line.endswith(b"\n")):
+                known = found.get(owner.name)
+                is_newer = known is None or known.until <= owner.until
+                if owner.name in names and owner.until > now and is_newer:
+                    found[owner.name] = owner
         return found
 
     def close(self) -> None:

@@ -51,7 +51,7 @@ class FileOwners:
         self._next: Task[None] | None = None  # the write of ``_unsaved``
         self._last: Task[None] | None = None  # the one before it
         self._wrote = 0.0  # when that began
-        self._journal = OwnerJournal(self._path.with_name(JOURNALS), self._write_rows)
+        self._journal = OwnerJournal(self._path.with_name(JOURNALS), self._write_moved)
         self._add = self._journal.append
         self._moving: Task[None] | None = None
 
@@ -161,23 +161,33 @@ class FileOwners:
             self._do_without(error)
 
     def _read(self, keys: list[str]) -> dict[str, bytes]:
-        sql, now = "SELECT owner FROM owners WHERE id = ? AND until > ?", self._clock()
+        sql, now = "SELECT owner, until FROM owners WHERE id = ? AND until > ?", self._clock()
         found = self._journal.find(set(keys), now)  # first: what is moved meanwhile is in the file
-        missing = [key for key in keys if key not in found]
-        if not missing or (self._database is None and not self._path.exists()):
-            return found
-        database = self._open()
-        return found | {key: row[0] for key in missing for row in database.rows(sql, (key, now))}
+        if self._database is not None or self._path.exists():
+            database = self._open()
+            for key in keys:
+                for record, until in database.rows(sql, (key, now)):
+                    if key not in found or found[key].until <= until:
+                        found[key] = Owner(key, record, until)
+        return {key: owner.record for key, owner in found.items()}
 
     def _write(self, items: dict[str, bytes]) -> None:
         until = self._clock() + self._seconds
         self._journal.move()  # what was stored before stays before
         self._write_rows([Owner(key, owner, until) for key, owner in items.items()])
 
-    def _write_rows(self, rows: Sequence[Owner]) -> None:
+    def _write_moved(self, rows: Sequence[Owner]) -> None:
+        """Store owners that waited; another process may have stored newer ones meanwhile."""
+        self._write_rows(rows, "WHERE excluded.until >= until")
+
+    def _write_rows(self, rows: Sequence[Owner], only: str = "") -> None:
+        sql = (
+            "INSERT INTO owners VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE "  # noqa: S608 - ours
+            f"SET owner = excluded.owner, until = excluded.until {only}"
+        )
         with self._open().transaction() as connection:
             connection.execute("DELETE FROM owners WHERE until <= ?", (self._clock(),))
-            connection.executemany("INSERT OR REPLACE INTO owners VALUES (?, ?, ?)", rows)
+            connection.executemany(sql, rows)
 
     def _open(self) -> Database:
         # Opened at the first use: a connection must not pass a fork.
