@@ -1,7 +1,8 @@
 """Facts about one request, collected while it runs, for its receipt."""
 
-from copy import copy
 from time import monotonic
+
+from msgspec.structs import replace
 
 from ...canon import Json
 from ..config.routing import LONGEST_MODEL
@@ -125,11 +126,12 @@ class RequestRecord:
         return self._make_receipt(self._figures or self.meter.find_figures(), self._seconds)
 
     def _make_receipt(self, figures: Figures, seconds: float) -> Receipt:
-        receipt = copy(self.receipt)
-        receipt.said = self.requested_model[:LONGEST_MODEL]
-        receipt.tries = figures.calls
-        receipt.seconds = seconds
-        receipt.usage = figures.usage
-        receipt.estimated = figures.estimated
-        receipt.cost = figures.cost
-        return receipt
+        return replace(
+            self.receipt,
+            said=self.requested_model[:LONGEST_MODEL],
+            tries=figures.calls,
+            seconds=seconds,
+            usage=figures.usage,
+            estimated=figures.estimated,
+            cost=figures.cost,
+        )

@@ -292,7 +292,8 @@ class App:
             record.note(status=SHUTDOWN.status, end="failed", reason=describe_reason(SHUTDOWN))
             record.finish()
             raise
-        with gateway.watch.watch(writer, arrival.receive):
+        gateway.watch.begin(writer, arrival.receive)  # as a block it would cost twice as much
+        try:
             if client_dialect is not None and is_conversation:
                 call = ClientRequest(
                     id=arrival.id,
@@ -304,6 +305,8 @@ class App:
                 await answer_request(gateway, call, writer)
             else:
                 await self._answer_other(arrival, http, requester)
+        finally:
+            gateway.watch.end(writer)
 
     async def _answer_other(
         self, arrival: Arrival, http: HttpRequest, requester: Requester
