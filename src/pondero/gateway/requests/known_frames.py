@@ -6,7 +6,7 @@ whole request is tried with another text before it is relied on.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from operator import is_
 from time import time
 from typing import Any, TypeVar, TypeVarTuple
@@ -134,7 +134,9 @@ async def _put_text(
 ) -> RoutedRequest | None:
     frame = framed.frame
     request = _ask(frame.parsed.request, framed.text.decode())
-    if recognise_purpose(call.http, request) != frame.purpose:
+    # Of a client that is not known, no text is looked at; the head says who it is.
+    is_known = frame.purpose.client is not None
+    if is_known and recognise_purpose(call.http, request) != frame.purpose:
         return None
     envelopes = await gateway.envelopes.make_envelopes(call.requester.id, call.http.body)
     return replace(
@@ -192,11 +194,9 @@ def find_attempt(
     known = _find_known(framed.frame, entry, _list_needs(gateway, routed, entry))
     if known is None or known.attempt is None:
         return None
-    body = known.write(framed.text)
-    attempt = _put_body(known.attempt, body, at=time() if known.is_dated else None, turn=turn)
-    if known.first is None:
-        return attempt
-    return replace(attempt, remembered=known.first.remember(framed.text))
+    body, at = known.write(framed.text), time() if known.is_dated else None
+    first = None if known.first is None else known.first.remember(framed.text)
+    return _put_body(known.attempt, body, at=at, turn=turn, remembered=first)
 
 
 def note_attempt(
@@ -247,15 +247,24 @@ def note_window(gateway: GatewayContext, routed: RoutedRequest, window: LevelRea
         known.first = first
 
 
-def _put_body(attempt: Attempt, body: bytes, *, at: float | None, turn: ModelTurn) -> Attempt:
-    """Return an attempt with another body, and another time if there is one."""
+def _put_body(
+    attempt: Attempt,
+    body: bytes,
+    *,
+    at: float | None,
+    turn: ModelTurn,
+    remembered: Mapping[str, bytes] | None = None,
+) -> Attempt:
+    """Return an attempt with another body, and with another time and memory if there are any."""
     exchange = attempt.exchange
     http, origin = replace(exchange.http, body=body), exchange.origin
     if at is not None:
         exchange = replace(exchange, http=http, origin=replace(origin, at=at))
     else:
         exchange = replace(exchange, http=http)
-    return replace(attempt, exchange=exchange, turn=turn)
+    if remembered is None:
+        return replace(attempt, exchange=exchange, turn=turn)
+    return replace(attempt, exchange=exchange, turn=turn, remembered=remembered)
 
 
 def _find_known(

@@ -152,7 +152,8 @@ class GatewayContext:
         )
         self.receipts: ReceiptBatch = ReceiptBatch(self.notify_observers)
         self.timeouts: Timeouts = timeouts or Timeouts()
-        self._rejections: dict[Rejection, None] = {}
+        self.refusals: tuple[Rejection, ...] = ()
+        """Fields that services rejected lately and accepted without."""
 
     def reconfigure(self, config: GatewayConfig) -> None:
         """Use another configuration from the next request on."""
@@ -236,11 +237,6 @@ class GatewayContext:
     now: "ClassVar[staticmethod[[], float]]" = staticmethod(time)
     sleep: "ClassVar[staticmethod[[float], Awaitable[None]]]" = staticmethod(sleep)
 
-    @property
-    def refusals(self) -> tuple[Rejection, ...]:
-        """Return fields that services rejected lately and accepted without."""
-        return tuple(self._rejections)
-
     def learn(self, exchange: Exchange, repair: Repair) -> None:
         """Remember a rejection whose repair worked; the oldest are forgotten.
 
@@ -249,9 +245,8 @@ class GatewayContext:
         """
         if repair.holds_for != "model" and not repair.unsealed:
             return
-        self._rejections[make_rejection(exchange.origin, repair)] = None
-        while len(self._rejections) > _REMEMBERED:
-            del self._rejections[next(iter(self._rejections))]
+        known = dict.fromkeys(self.refusals) | {make_rejection(exchange.origin, repair): None}
+        self.refusals = (*known,)[-_REMEMBERED:]
 
     def notify_observers(self, receipts: Sequence[Receipt]) -> None:
         """Give receipts to all observers; an error in one fails no request."""
