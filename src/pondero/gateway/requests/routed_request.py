@@ -208,9 +208,7 @@ def list_decided(routed: RoutedRequest) -> tuple[object, ...]:
 
     What is found out about one question holds for all others in its frame with the same.
     """
-    # As it was sent, the rest of a question is in the frame.
-    is_sent = routed.framed is not None and routed.request is routed.parsed.request
-    return (None if is_sent else _get_fields(routed.request), _get_rest(routed))
+    return (_get_fields(routed.request), _get_rest(routed))
 
 
 def may_be_auto(routed: RoutedRequest) -> bool:
