@@ -11,13 +11,15 @@ _DIGITS = tuple(b"\\u003%c" % each for each in b"0123456789aA")  # and the colon
 _SIGNS = tuple(b"\\u002%c" % each for each in b"dDeEfF")  # - . /
 
 
-def may_escape_names(contains: Callable[[bytes], bool]) -> bool:
+def may_escape_names(contains: Callable[[bytes], object]) -> bool:
     """Return whether a text of JSON may have an escape for a letter, a digit or one of ``_:-./``.
 
     ``contains`` says whether the text has some bytes.
     """
-    return contains(b"\\u00") and (
+    if not contains(b"\\u00"):
+        return False
+    return (
         any(map(contains, _LETTERS))
-        or (contains(b"\\u003") and any(map(contains, _DIGITS)))
-        or (contains(b"\\u002") and any(map(contains, _SIGNS)))
+        or (bool(contains(b"\\u003")) and any(map(contains, _DIGITS)))
+        or (bool(contains(b"\\u002")) and any(map(contains, _SIGNS)))
     )

@@ -403,7 +403,8 @@ def redact_key(error: BaseException | None, request: HttpRequest) -> None:
 
 def list_keys(request: HttpRequest) -> frozenset[str]:
     """Return the keys that a request carries, except those as short as a word."""
-    headers, keys = request.headers, list[str]()
+    headers = request.headers
+    keys: list[str] = []
     for name, before in _PLACES:
         if name in headers and len(key := headers[name].removeprefix(before)) >= LEAST_LEARNED:
             keys.append(key)

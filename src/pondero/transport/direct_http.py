@@ -31,6 +31,7 @@ from .batched_writes import WriteBatch
 from .direct_connection import DirectConnection
 from .packed_body import CODINGS, PackedBody
 from .settings import HttpSettings
+from .shell import join_pieces
 from .sockets import Sockets
 from .tls import describe_certificate_fix
 
@@ -293,6 +294,28 @@ class DirectResponseStream:
                 raise StopAsyncIteration
             await connection.wait_for_part(self._seconds)
         return connection.take()
+
+    async def read_all(self, most: int) -> bytes:
+        """Return the rest of the body, or its beginning if that has more than ``most`` bytes.
+
+        The exception that ends an iteration takes longer than all this about a short answer.
+        """
+        if self._packed is not None:
+            return await join_pieces(self, most)
+        connection = self._connection
+        pieces: list[bytes] = []
+        while connection is not None and most >= 0:
+            if connection.parts:
+                pieces.append(connection.take())
+                most -= len(pieces[-1])
+            elif connection.error:
+                raise _translate_failure(connection, self._place, self._seconds)
+            elif connection.has_ended:
+                await self.aclose()
+                break
+            else:
+                await connection.wait_for_part(self._seconds)
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     async def _unpack(self, packed: PackedBody) -> bytes:
         try:

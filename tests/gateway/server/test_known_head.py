@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from uvicorn.server import ServerState
 
 from pondero.canon import HttpRequest, HttpResponse
-from pondero.gateway.requests.read_request import HEAD, PROBLEM, read_head
+from pondero.gateway.requests.read_request import HEAD, PROBLEM, WHOLE, read_head
 from pondero.gateway.server import protocol
 from pondero.gateway.server.arrival import find_head_problem
 
@@ -123,10 +123,12 @@ class Wire(asyncio.Transport):
 class Connection:
     """One connection of the server, to an application that notes what it gets."""
 
-    def __init__(self, turns: int = 0) -> None:
+    def __init__(self, turns: int = 0, *, waits_for_body: bool = True) -> None:
         self.turns = turns  # of the event loop, before the application answers
+        self.waits_for_body = waits_for_body  # also for one that is here with its head
         self.calls: list[Any] = []
         self.rejected: list[Any] = []
+        self.wholes = 0  # requests that were here as a whole
         self.wire = Wire()
 
     def connect(self) -> None:
@@ -147,7 +149,15 @@ class Connection:
         call["body"] = b""
         for _ in range(self.turns):
             await asyncio.sleep(0)
-        while True:
+        whole = scope.pop(WHOLE, None)
+        call.pop(WHOLE, None)
+        if whole is not None:
+            assert known is not None
+            assert whole == HttpRequest(read.method, read.url, read.headers, whole.body)
+            self.wholes += 1
+        if whole is not None and not self.waits_for_body:
+            call |= {"body": whole.body, "end": ("http.request", scope.get(PROBLEM))}
+        while whole is None or self.waits_for_body:
             message = await receive()
             call["body"] += message.get("body", b"")
             call["end"] = message["type"], scope.get(PROBLEM)
@@ -179,10 +189,15 @@ class Connection:
 
 
 def run(
-    pieces: Sequence[bytes], waits: Sequence[bool] = (), *, turns: int = 0, keeps: bool = True
+    pieces: Sequence[bytes],
+    waits: Sequence[bool] = (),
+    *,
+    turns: int = 0,
+    keeps: bool = True,
+    waits_for_body: bool = True,
 ) -> Connection:
     async def talk() -> Connection:
-        made = Connection(turns)
+        made = Connection(turns, waits_for_body=waits_for_body)
         made.connect()
         await made.send(pieces, waits)
         made.protocol.connection_lost(None)
@@ -206,14 +221,17 @@ def split(data: bytes, cuts: Sequence[int]) -> list[bytes]:
 
 def compare(pieces: Sequence[bytes], waits: Sequence[bool] = (), turns: int = 0) -> Connection:
     """Return the connection that keeps heads, after it did all that one does which keeps none."""
-    keeping, other = run(pieces, waits, turns=turns), run(pieces, waits, turns=turns, keeps=False)
+    other = run(pieces, waits, turns=turns, keeps=False)
     assert not any(other.known)
-    assert [{**call, "known": False} for call in keeping.calls] == other.calls
-    assert keeping.wire.said == other.wire.said
-    assert keeping.rejected == other.rejected
-    assert keeping.wire.is_closed == other.wire.is_closed
-    assert keeping.wire.is_paused == other.wire.is_paused
-    return keeping
+    assert not other.wholes
+    keeping = [run(pieces, waits, turns=turns, waits_for_body=waiting) for waiting in (False, True)]
+    for each in keeping:
+        assert [{**call, "known": False} for call in each.calls] == other.calls
+        assert each.wire.said == other.wire.said
+        assert each.rejected == other.rejected
+        assert each.wire.is_closed == other.wire.is_closed
+        assert each.wire.is_paused == other.wire.is_paused
+    return keeping[1]
 
 
 @settings(max_examples=300)
@@ -343,6 +361,26 @@ USUAL = {"plain", "last", "first", "another key", "a case", "a zero", "many zero
 def test_a_peculiar_head_is_never_known(name):
     data = write(FORMS[name], b"{}")
     assert not any(compare([data, data, data]).known)
+
+
+def test_a_known_request_in_one_piece_is_here_as_a_whole():
+    data, packed = write(LAST, b"{}"), LAST.replace(b"host: a", b"content-encoding: gzip")
+    assert compare([data, data, data[:-1], data[-1:], data]).wholes == 2
+    assert compare([write(packed, b"{}")] * 3).wholes == 0
+
+
+def test_a_client_that_leaves_before_its_request_is_read_is_seen():
+    async def talk() -> Connection:
+        made = Connection(waits_for_body=False)
+        made.connect()
+        await made.send([write(LAST, b"{}")])
+        made.protocol.data_received(write(LAST, b"{}"))
+        made.protocol.connection_lost(None)
+        await made.send([])
+        return made
+
+    ends = [call["end"][0] for call in asyncio.run(talk()).calls]
+    assert ends == ["http.request", "http.disconnect"]
 
 
 def test_too_many_requests_that_wait_are_rejected_though_their_head_is_known():

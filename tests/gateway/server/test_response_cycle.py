@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
+from pondero.gateway.answers.response_writer import RESPONSE
 from pondero.gateway.server._response_cycle import ResponseCycle
 
 DATE = [(b"date", b"Wed, 18 Nov 2026 09:00:00 GMT")]
@@ -107,6 +108,36 @@ def test_the_client_gets_the_bytes_that_uvicorn_writes(
     assert ours.is_closed == theirs.is_closed
     if not error:  # else ours may have written nothing yet
         assert _lines(b"".join(ours.writes)) == _lines(b"".join(theirs.writes))
+
+
+TEXTS = st.sampled_from(
+    ["application/json", "", "\u00e9", "\u2603", "a\tb", "a\r\nb: c", "\0", "close", "chunked"]
+)
+SHOWN = st.sampled_from(
+    ["content-type", "X-Level", "x-level", "connection", "transfer-encoding", "a b", "a:b", ""]
+)
+
+
+@given(
+    status=st.sampled_from([200, 204, 304, 400, 529, 600]),
+    headers=st.dictionaries(SHOWN, TEXTS, max_size=4),
+    body=st.sampled_from([b"", b"{}", b"x" * 70_000]),
+    method=st.sampled_from(["POST", "GET", "HEAD"]),
+    keeps=st.booleans(),
+)
+def test_a_response_in_one_message_is_the_same_as_in_two(status, headers, body, method, keeps):
+    one = [{"type": RESPONSE, "status": status, "headers": headers, "body": body}]
+    sized = {**headers, "content-length": str(len(body))}
+    pairs = [(k.encode("latin-1"), v.encode("latin-1", "replace")) for k, v in sized.items()]
+    two = [start(status, pairs), piece(body, more=False)]
+    for _ in range(2):  # the second time, the names are known
+        written, *said = send(ResponseCycle, one, method=method, keeps=keeps)
+        other, *others = send(ResponseCycle, two, method=method, keeps=keeps)
+        assert said == others
+        assert written.is_closed == other.is_closed
+        assert b"".join(written.writes) == b"".join(other.writes)
+    after = [*one, *one]
+    assert send(ResponseCycle, after, method=method, keeps=keeps)[2] == "error"
 
 
 def _lines(answer: bytes) -> tuple[bytes, list[bytes], bytes]:

@@ -8,6 +8,8 @@ from typing import Any
 from ...asgi import Receive, Send
 from ...canon import HttpResponse
 
+RESPONSE = "pondero.response"
+"""The type of a message that is a whole response: an extension of ASGI by our server."""
 SILENCE = 15.0
 """Seconds without a byte before a ping."""
 READ_ON = 5.0
@@ -25,12 +27,13 @@ class ResponseWriter:
     """
 
     __slots__ = (
-        *("_busy", "_ends_whole", "_head", "_ping", "_send"),
+        *("_busy", "_ends_whole", "_head", "_ping", "_send", "_sends_whole"),
         *("begun", "ended", "is_ending", "last", "left"),
     )
 
-    def __init__(self, send: Send) -> None:
+    def __init__(self, send: Send, *, sends_whole: bool = False) -> None:
         self._send = send
+        self._sends_whole = sends_whole  # whether the server takes ``RESPONSE``
         self._ping = b""
         self._head: tuple[int, Mapping[str, str]] = (200, {})
         self._ends_whole = True
@@ -50,6 +53,11 @@ class ResponseWriter:
     ) -> None:
         """Send a whole response; ``linger`` is awaited after its last byte and before its end."""
         self.begun = self.ended = True
+        if self._sends_whole and linger is None and not cookies:
+            status, headers, body = response.status, response.headers, response.body
+            message = {"type": RESPONSE, "status": status, "headers": headers, "body": body}
+            await self._send(message)
+            return
         headers = {**response.headers, "content-length": str(len(response.body))}
         await self._start(response.status, headers, cookies)
         if linger is not None:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ...canon import Json, Message, Part, Request, UnknownPart, get_decoder
 from ...dialects import DepthPlaces, may_escape_names
 from ...exchange import fold_path, with_fields
-from ..requests.split_body import SplitBody, read_fields
+from ..requests.split_body import SplitBody, make_search, read_fields
 
 Limit = Callable[[Json], Json]
 """Returns the value to send in place of a stated one; None leaves it out."""
@@ -107,8 +107,10 @@ def _is_stated(part: Part, marks: tuple[str, ...]) -> bool:
 
 def find_last_level(body: bytes, places: DepthPlaces) -> str | None:
     """Return the level that the last such turn of a conversation sets; None if none does."""
-    contains, marks = body.__contains__, _encode_marks(places.marks)
-    if not places.in_turns or not (any(map(contains, marks)) or may_escape_names(contains)):
+    if not places.in_turns:
+        return None
+    contains, marks = make_search(body), _encode_marks(places.marks)
+    if not (any(map(contains, marks)) or may_escape_names(contains)):
         return None
     found: list[str] = []
 

@@ -126,7 +126,8 @@ class Ledger:
     def note_all(self, receipts: Sequence[Receipt]) -> None:
         """Save receipts on disk at once, from where they are written later."""
         self.flush_begun()
-        clean, lines = list[Receipt](), list[bytes]()
+        clean: list[Receipt] = []
+        lines: list[bytes] = []
         for receipt in receipts:
             self._begun.pop(receipt.id, None)
             # Only what went wrong can quote a secret that was learned in the last half second.

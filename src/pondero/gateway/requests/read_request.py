@@ -27,6 +27,8 @@ PROBLEM = "pondero.problem"
 """In the scope of a request whose body is no HTTP: the status and the reason."""
 HEAD = "pondero.head"
 """In the scope of a request whose head was read and checked before: the request without body."""
+WHOLE = "pondero.whole"
+"""In the scope of a request that came in one piece with such a head: the request with its body."""
 
 # Of two such headers, a proxy may have checked the other; both together are valid nowhere.
 _ONCE = ("host", "origin", "sec-fetch-site")

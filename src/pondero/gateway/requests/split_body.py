@@ -93,6 +93,14 @@ class SplitBody(bytes):
         return self.begun.read.turns.contains(mark) or self.new_turns.contains(mark)
 
 
+def make_search(body: bytes) -> Callable[[bytes], object]:
+    """Return what says whether a mark is in a body.
+
+    For plain bytes, ``in`` would make and drop an exception each time: a mark could be a number.
+    """
+    return body.__contains__ if isinstance(body, SplitBody) else body.count
+
+
 @lru_cache(maxsize=1_024)
 def _is_mark(mark: bytes) -> bool:
     return _MARK.fullmatch(mark) is not None

@@ -4,7 +4,7 @@ Unlike uvicorn's, it writes the head together with the first piece of the body, 
 asks for and one system call less, and it checks all header lines at once.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from uvicorn.protocols.http.httptools_impl import (
     HEADER_RE,
@@ -13,10 +13,12 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 
 from ...asgi import Message
+from ..answers.response_writer import RESPONSE
 
 _WITHOUT_BODY = (204, 304)  # statuses
 _NO_STATUS = STATUS_LINE[502]  # of an answer whose service sent no valid one
 _CONTROLS = bytes((*range(0x09), *range(0x0A, 0x20), 0x7F))  # only the ends of lines may have any
+_FRAMING = ("connection", "transfer-encoding")
 _MOST_NAMES = 1_024  # of headers that are remembered as valid
 
 
@@ -34,6 +36,9 @@ class ResponseCycle(RequestResponseCycle):
             await self.flow.drain()
         if self.disconnected:
             return
+        if message["type"] == RESPONSE and not self.response_started:
+            self._send_whole(message["status"], message["headers"], message["body"])
+            return
         expected = "http.response.body" if self.response_started else "http.response.start"
         if self.response_complete or message["type"] != expected:
             raise RuntimeError(f"unexpected ASGI message {message['type']!r}")
@@ -46,6 +51,32 @@ class ResponseCycle(RequestResponseCycle):
         self._write(message.get("body", b""), has_more=has_more)
         if not has_more:
             self._end()
+
+    def _send_whole(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+        """Write a response in one piece, and end it."""
+        self.response_started, self.waiting_for_100_continue = True, False
+        lines = {**headers, "content-length": str(len(body))}
+        if self.keep_alive and self.scope["method"] != "HEAD" and _plain_names.issuperset(lines):
+            self.transport.write(self._make_plain_head(status, lines) + body)
+        else:
+            pairs = [
+                (name.encode("latin-1"), value.encode("latin-1", "replace"))
+                for name, value in lines.items()
+            ]
+            self._head = self._make_head(status, pairs)
+            _keep_plain_names(lines)
+            self._write(body, has_more=False)
+        self._end()
+
+    def _make_plain_head(self, status: int, lines: Mapping[str, str]) -> bytes:
+        """Return the head of a response of known length, all of whose names are plain."""
+        usual = b"".join([b"%b: %b\r\n" % pair for pair in self.default_headers])
+        text = "\r\n".join(map(": ".join, lines.items()))
+        written = b"%b%b\r\n\r\n" % (usual, text.encode("latin-1", "replace"))
+        count = len(self.default_headers) + len(lines) + 1
+        if len(written) - len(written.translate(None, _CONTROLS)) != 2 * count:
+            raise RuntimeError(_INVALID)
+        return STATUS_LINE.get(status, _NO_STATUS) + written
 
     def _make_head(self, status: int, headers: Iterable[tuple[bytes, bytes]]) -> bytes:
         """Return the head; raises RuntimeError if it would not be one."""
@@ -100,6 +131,7 @@ class ResponseCycle(RequestResponseCycle):
 
 _INVALID = "a header has a character that HTTP does not allow there"
 _valid_names: set[bytes] = set()  # in lower case
+_plain_names: set[str] = set()  # of these, all that decide nothing
 
 
 def _check_name(name: bytes) -> bytes:
@@ -111,6 +143,14 @@ def _check_name(name: bytes) -> bytes:
         _valid_names.clear()
     _valid_names.add(name)
     return name
+
+
+def _keep_plain_names(names: Iterable[str]) -> None:
+    """Keep valid names of headers that say nothing about the end of a response."""
+    if len(_plain_names) >= _MOST_NAMES:
+        _plain_names.clear()
+    plain = (name for name in names if name.islower() and name not in _FRAMING)
+    _plain_names.update(name for name in plain if name.encode("latin-1") in _valid_names)
 
 
 def _closes(connection: bytes) -> bool:

@@ -15,7 +15,7 @@ from ...dialects import NAMES, find_socket, get_dialect
 from ..admin.alert_watch import AlertWatch
 from ..admin.api import Admin
 from ..admin.api import write_error as write_admin_error
-from ..answers.response_writer import ResponseWriter
+from ..answers.response_writer import RESPONSE, ResponseWriter
 from ..observability.observers import Observers
 from ..observability.receipt import make_id
 from ..observability.request_record import RequestRecord
@@ -123,7 +123,10 @@ class App:
         is_socket = scope["type"] == "websocket"
         if is_socket:
             await receive()  # that it wants to connect
-        writer = ResponseWriter(write_as_response(send) if is_socket else send)
+        sends_whole = RESPONSE in scope.get("extensions", ())
+        writer = ResponseWriter(
+            write_as_response(send) if is_socket else send, sends_whole=sends_whole
+        )
         head = read_head(scope)
         arrival = Arrival(make_id(self.gateway.now()), scope, head, receive, writer)
         try:

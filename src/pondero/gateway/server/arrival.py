@@ -11,6 +11,7 @@ from ..requests.read_request import (
     HEAD,
     LONGEST_NAME,
     PROBLEM,
+    WHOLE,
     BodyProblem,
     announces_body,
     read_body,
@@ -43,9 +44,11 @@ class Arrival:
 
     async def read_body(self, limit: int) -> HttpRequest:
         """Return the request with its body; raises BodyProblem and ClientLeft."""
-        http = await read_body(self.head, self.receive_body, limit)
+        whole: HttpRequest | None = self.scope.get(WHOLE)
+        if whole is None or len(whole.body) > limit:
+            whole = await read_body(self.head, self.receive_body, limit)
         self.is_read = True
-        return http
+        return whole
 
     async def receive_body(self) -> Message:
         """Return the next message; raises BodyProblem if the server could not read the body."""

@@ -1,13 +1,14 @@
 """A head that a connection has sent before: clients repeat it, but for the length of the body.
 
-The parser does not read it again. In its place it gets a short one with the same method and length,
-so that it still is the parser alone that finds the end of the body.
+The parser does not read it again. If the rest of a piece is the body, nothing is left to parse.
+Otherwise the parser gets a short head with the same method and length in its place, so that it is
+the parser alone that finds the end of a body.
 """
 
 from typing import Any, Self
 
 from ...canon import HttpRequest
-from ..requests.read_request import HEAD, read_head
+from ..requests.read_request import HEAD, WHOLE, read_head
 from .arrival import find_head_problem
 
 LONGEST = 4096
@@ -21,7 +22,7 @@ _FRAMING = frozenset((b"expect", b"proxy-connection", b"transfer-encoding", b"up
 class KnownHead:
     """A head that the parser has read; it has the client's key, and only its connection has it."""
 
-    __slots__ = ("_after", "_at", "_before", "_request", "_scope")
+    __slots__ = ("_after", "_at", "_before", "_is_packed", "_request", "_scope")
 
     def __init__(self, before: bytes, after: bytes, scope: dict[str, Any], at: int) -> None:
         self._before = before  # the digits of its length, as it was sent
@@ -29,6 +30,7 @@ class KnownHead:
         self._at = at  # which of the headers is the length
         self._scope = {**scope, "headers": tuple(scope["headers"])}
         self._request = read_head(scope)
+        self._is_packed = "content-encoding" in self._request.headers
 
     @classmethod
     def find(cls, sent: bytes, scope: dict[str, Any], url: bytes) -> Self | None:
@@ -70,14 +72,17 @@ class KnownHead:
         """Return the size of this head with another length."""
         return len(self._before) + len(digits) + len(self._after)
 
-    def make_scope(self, digits: bytes) -> dict[str, Any]:
-        """Return the scope of a request with this head and another length."""
+    def make_scope(self, digits: bytes, body: bytes | None = None) -> dict[str, Any]:
+        """Return the scope of a request with this head and another length; ``body``: all of it."""
         headers = list(self._scope["headers"])
         headers[self._at] = (_LENGTH, digits)
         head = self._request
         lines = {**head.headers, "content-length": digits.decode("ascii")}
         request = HttpRequest(head.method, head.url, lines, b"")
-        return {**self._scope, "headers": headers, HEAD: request}
+        scope = {**self._scope, "headers": headers, HEAD: request}
+        if body is not None and not self._is_packed:
+            scope[WHOLE] = HttpRequest(head.method, head.url, lines, body)
+        return scope
 
 
 def write_short_head(digits: bytes) -> bytes:

@@ -19,7 +19,8 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from ...canon import HttpRequest, HttpResponse
 from ...transport import BatchedTransport, WriteBatch
-from ..requests.read_request import PROBLEM
+from ..answers.response_writer import RESPONSE
+from ..requests.read_request import PROBLEM, WHOLE
 from ._response_cycle import ResponseCycle
 from .known_head import LONGEST, KnownHead, write_short_head
 from .limits import HEAD_BYTES, HEAD_LINES, HEAD_SECONDS, PIPELINED
@@ -114,6 +115,12 @@ class _LimitedProtocol(HttpToolsProtocol):
         self._owed_since = self.loop.time()
         self.sweep.start(self.loop, self.connections)
 
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Let a request that has not been read yet see that its client left."""
+        if self.cycle is not None:
+            self.cycle.scope.pop(WHOLE, None)
+        super().connection_lost(exc)
+
     def data_received(self, data: bytes) -> None:
         """Give the parser as much as a head may have, and look what it was."""
         if self._dismissed:
@@ -142,12 +149,25 @@ class _LimitedProtocol(HttpToolsProtocol):
             return 0
         for known in self._known:
             if digits := known.read_length(data):
-                self._repeated = known.make_scope(digits)
                 self._unrepeated = 0
+                begin = known.count_bytes(digits)
+                size = len(data) - begin
+                if size == int(digits) <= HIGH_WATER_LIMIT and len(self.pipeline) < PIPELINED:
+                    self._begin_whole(known.make_scope(digits, data[begin:]), data[begin:])
+                    return len(data)
+                self._repeated = known.make_scope(digits)
                 self._feed(write_short_head(digits))
-                return known.count_bytes(digits)
+                return begin
         self._sent = data[:LONGEST]
         return 0
+
+    def _begin_whole(self, scope: dict[str, Any], body: bytes) -> None:
+        """Begin a request of which every byte is here, as the callbacks of the parser would."""
+        self._idle_since, self._owed_since = None, None
+        self.expect_100_continue = False
+        self._begin_request(scope, keep_alive=True)
+        self.cycle.body, self.cycle.more_body = body, False
+        self.cycle.message_event.set()
 
     def _keep_head(self, scope: dict[str, Any]) -> None:
         """Keep the first head of a piece, so that its repetition is known."""
@@ -267,7 +287,9 @@ class _LimitedProtocol(HttpToolsProtocol):
             self._problem = _TOO_MANY
             raise _TooMuch
         repeated, self._repeated = self._repeated, None
-        self._begin_request(repeated or self._make_scope())
+        self._begin_request(
+            repeated or self._make_scope(), keep_alive=bool(self.parser.should_keep_alive())
+        )
 
     def _make_scope(self) -> dict[str, Any]:
         """Return the scope of the request whose head the parser has read."""
@@ -288,11 +310,12 @@ class _LimitedProtocol(HttpToolsProtocol):
             "path": unquote(path) if "%" in path else path,
             "raw_path": parts.path,
             "query_string": parts.query or b"",
+            "extensions": {RESPONSE: {}},
         }
         self._keep_head(scope)
         return scope
 
-    def _begin_request(self, scope: dict[str, Any]) -> None:
+    def _begin_request(self, scope: dict[str, Any], *, keep_alive: bool) -> None:
         """Start the request as uvicorn does, or queue it behind those before it."""
         scope["state"] = self.app_state.copy()
         before: Any = self.cycle  # None before the first request
@@ -306,7 +329,7 @@ class _LimitedProtocol(HttpToolsProtocol):
             default_headers=self.server_state.default_headers,
             message_event=Event(),
             expect_100_continue=self.expect_100_continue,
-            keep_alive=scope["http_version"] != "1.0" and self.parser.should_keep_alive(),
+            keep_alive=scope["http_version"] != "1.0" and keep_alive,
             on_response=self.on_response_complete,
         )
         if before is None or before.response_complete:

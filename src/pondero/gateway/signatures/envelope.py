@@ -23,7 +23,7 @@ from ...canon import Json, Origin, Part, Signature, dump_json, load_json
 from ...errors import MissingExtra
 from ...extras import install_hint
 from ...framing import parse_json_or_none
-from ..requests.split_body import SplitBody
+from ..requests.split_body import SplitBody, make_search
 
 DIALECT = "pondero"
 """The dialect of a signature whose value is an envelope."""
@@ -130,7 +130,7 @@ class EnvelopeCipher:
 
     def knows_secrets(self, body: bytes) -> bool:
         """Return whether it has the secrets of all envelopes in a body."""
-        if _COMMON not in body:
+        if not make_search(body)(_COMMON):
             return True
         lacks = self._lacks_secret
         return not (body.has(lacks) if isinstance(body, SplitBody) else lacks(body))
@@ -207,9 +207,10 @@ def _derive_key(secret: str) -> tuple[bytes, Any]:
 def contains_envelope(body: bytes) -> bool:
     """Return whether a body of JSON contains something like an envelope."""
     # One search of a long body; the rest is rare.
-    if _COMMON in body and any(opening in body for opening in _OPENING_BYTES):
+    contains = make_search(body)
+    if contains(_COMMON) and any(map(contains, _OPENING_BYTES)):
         return True
-    if b"\\u00" not in body or not _ESCAPED.search(body):
+    if not contains(b"\\u00") or not _ESCAPED.search(body):
         return False
     return any(iter_envelopes(parse_json_or_none(body)))
 

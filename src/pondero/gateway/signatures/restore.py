@@ -66,7 +66,8 @@ def cache_keys(
     """
     every = split_turns(request.messages) if turns is None else turns
     is_whole = turns is not None and memo is not None and _ends_open(request.messages)
-    begun, keys = 0, list[str]()
+    begun = 0
+    keys: list[str] = []
     if memo is not None and is_whole:
         known = memo.find_prefix(request.messages, "cache keys", client)
         if known is not None:

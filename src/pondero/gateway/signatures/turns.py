@@ -123,7 +123,8 @@ def digest_answer(
     begun = end
     while begun and messages[begun - 1].role != "assistant":
         begun -= 1
-    prompts, answered = list[str](), set[str]()
+    prompts: list[str] = []
+    answered: set[str] = set()
     for message in messages[begun:end]:
         if message.role == "user":
             prompts += _list_texts(message, answered)
