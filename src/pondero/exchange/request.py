@@ -1,7 +1,7 @@
 """Makes a request ready to send: fits it to its model, addresses and encodes it."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Required, TypedDict, Unpack
 
@@ -46,6 +46,7 @@ _HEADERS = {
     "api-key": ("api-key", ""),
 }
 _PLACES = tuple(dict.fromkeys(_HEADERS.values()))
+_KEY_NAMES = tuple(name for name, _ in _PLACES)
 
 _MODELS = 512  # a gateway that serves every model of the catalog stays below this
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -403,12 +404,15 @@ def redact_key(error: BaseException | None, request: HttpRequest) -> None:
 
 def list_keys(request: HttpRequest) -> frozenset[str]:
     """Return the keys that a request carries, except those as short as a word."""
-    headers = request.headers
-    keys: list[str] = []
-    for name, before in _PLACES:
-        if name in headers and len(key := headers[name].removeprefix(before)) >= LEAST_LEARNED:
-            keys.append(key)
-    return frozenset(keys)
+    return _find_keys(tuple(map(request.headers.get, _KEY_NAMES)))
+
+
+@lru_cache(maxsize=256)
+def _find_keys(values: Sequence[str | None]) -> frozenset[str]:
+    """Return the keys in the values of the headers that may have one."""
+    shown = zip(values, _PLACES, strict=True)
+    keys = (value.removeprefix(before) for value, (_, before) in shown if value is not None)
+    return frozenset(key for key in keys if len(key) >= LEAST_LEARNED)
 
 
 def _redact(value: Json, key: str) -> Json:

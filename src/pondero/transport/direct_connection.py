@@ -20,6 +20,7 @@ _UNREAD = 256 * 1024  # bytes that wait for the reader; more make the service wa
 _WITHOUT_BODY = 64 * 1024  # bytes in a row that are no body: heads, chunk extensions, trailers
 _HEADERS = 256  # lines of one head; joining more of one name would stop the event loop
 _CLOSED_HERE = "closed by this program before the answer was read"
+_MOST_NAMES = 1_024  # of headers that are kept in lower case
 _LAST_INTERIM = 199  # a status up to here announces that the real one follows
 
 
@@ -180,7 +181,7 @@ class DirectConnection(asyncio.Protocol):
             self._lines += 1
             if self._lines > _HEADERS:
                 raise ValueError(f"more than {_HEADERS} header lines")
-            key, text = name.lower().decode("latin-1"), value.decode("latin-1")
+            key, text = _names.get(name) or _keep_name(name), value.decode("latin-1")
             had = self.headers.get(key)
             self.headers[key] = text if had is None else f"{had}, {text}"
 
@@ -263,3 +264,14 @@ class DirectConnection(asyncio.Protocol):
             self.has_timed_out = True
             self._fail("no data came")
             self._wake()
+
+
+_names: dict[bytes, str] = {}  # of headers as services write them, in lower case
+
+
+def _keep_name(name: bytes) -> str:
+    """Return the name of a header in lower case; nearly all are the same few."""
+    if len(_names) >= _MOST_NAMES:
+        _names.clear()
+    known = _names[name] = name.lower().decode("latin-1")
+    return known

@@ -269,9 +269,13 @@ class DirectResponseStream:
         self._connection: DirectConnection | None = connection
         self._place: Place = place
         self._seconds: float = seconds
-        coding = self.head.headers.get("content-encoding", "").strip().lower()
-        self._packed: PackedBody | None = PackedBody(coding) if coding in CODINGS else None
-        if self._packed is None and coding not in ("", "identity"):
+        self._packed: PackedBody | None = None
+        if (coding := connection.headers.get("content-encoding")) is None:
+            return
+        coding = coding.strip().lower()
+        if coding in CODINGS:
+            self._packed = PackedBody(coding)
+        elif coding not in ("", "identity"):
             connection.abort()
             message = f"{place.named} packed its answer as {coding!r}, which was not asked for"
             raise Unreachable(message)

@@ -56,6 +56,20 @@ def total(found: dict[tuple, float], name: str) -> float:
     return sum(value for (sample, *_), value in found.items() if sample == name)
 
 
+@given(st.lists(st.sampled_from([0.0, 0.05, 0.051, 0.1, 1.0, 600.0, 601.0, 1e6]), max_size=200))
+def test_each_time_is_in_every_bucket_from_its_own_on(seconds):
+    metrics = Metrics()
+    for each in seconds:
+        metrics.note(replace(RECEIPT, seconds=each))
+    name = "pondero_request_seconds"
+    for (sample, *labels), value in figures(metrics).items():
+        if sample == f"{name}_bucket":
+            most = float(dict(labels)["le"])
+            assert value == sum(each <= most for each in seconds)
+        elif sample == f"{name}_sum":
+            assert value == pytest.approx(sum(seconds))
+
+
 def test_thinking_is_counted_by_model_level_and_key():
     metrics = Metrics()
     metrics.note(RECEIPT)

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 from decimal import Decimal
-from operator import attrgetter
+from operator import itemgetter
 from random import getrandbits
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from ...canon import Usage
 from ...store import SecretRedactor
@@ -81,12 +81,13 @@ _TEXTS = (
     *("finish", "verdict", "reason", "trace", "purpose", "route", "endpoint", "units"),
     *("deployment", "group"),
 )  # which may quote a client or a service; the rest is ours
-_get_texts = attrgetter(*_TEXTS)
+# Of the tuple of a receipt: to ask for its fields one by one takes ten times as long.
+_get_texts = itemgetter(*map(Receipt.__struct_fields__.index, _TEXTS))
 
 
 def redact_receipt(receipt: Receipt, redactor: SecretRedactor) -> Receipt:
     """Return a receipt without secrets; nearly all have the same few texts."""
-    texts = _get_texts(receipt)
+    texts = _get_texts(astuple(receipt))
     if redactor.knows_clean(filter(None, texts)):
         return receipt
     named = zip(_TEXTS, texts, strict=True)

@@ -17,7 +17,7 @@ from ..requests.routed_request import RoutedRequest, list_decided, may_be_auto
 from .hosted_tools import adds_nothing
 from .measured_prompt import MeasuredPrompts
 from .output_bound import OutputBound, find_background, find_output_bound
-from .prompt_bound import find_frame, is_short_text
+from .prompt_bound import find_frame, is_short_frame
 from .quota import QuotaUse, Unit, counts_cost
 
 _KNOWN = 32  # sizes of prompts
@@ -32,7 +32,7 @@ class _FrameBound(Struct, frozen=True):
 
 def find_framed_bound(routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> Usage | None:
     """Return the most that a request may take; None if more than its text decides that."""
-    if routed.framed is None or not is_short_text(routed):
+    if routed.framed is None or not is_short_frame(routed):
         return None
     request = routed.request
     needs = (
@@ -95,7 +95,7 @@ class FrameNeeds(Struct, frozen=True):
 
 def find_frame_needs(routed: RoutedRequest) -> FrameNeeds | None:
     """Return what a request needs besides its text; None if more than the text decides it."""
-    if routed.framed is None or not is_short_text(routed):
+    if routed.framed is None or not is_short_frame(routed):
         return None
     minute = int(time() // 60)  # in which prices hold
     needs = (minute, list_decided(routed))

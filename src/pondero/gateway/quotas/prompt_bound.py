@@ -63,15 +63,12 @@ def find_prompt_media(routed: RoutedRequest, entry: ModelEntry) -> frozenset[Med
     return frozenset().union(*(list_media(part) for part in parts if type(part) is not Text))
 
 
-def is_short_text(routed: RoutedRequest) -> bool:
-    """Return whether a request is one short text, and the service stores nothing for it."""
-    stored, messages = routed.stored, routed.request.messages
-    if stored.tokens != 0 or stored.sent_tokens != 0 or stored.homes is not None:
+def is_short_frame(routed: RoutedRequest) -> bool:
+    """Return whether a request in a known frame is short, and the service stores nothing for it."""
+    stored = routed.stored
+    if len(routed.call.http.body) > _SHORT_BODY:
         return False
-    if len(routed.call.http.body) > _SHORT_BODY or len(messages) != 1:
-        return False
-    parts = messages[0].parts
-    return len(parts) == 1 and type(parts[0]) is Text and parts[0].signature is None
+    return stored.tokens == 0 and stored.sent_tokens == 0 and stored.homes is None
 
 
 def find_frame(routed: RoutedRequest, entry: ModelEntry) -> TextSize | None:

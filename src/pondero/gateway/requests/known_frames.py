@@ -340,7 +340,8 @@ def _is_question(gateway: GatewayContext, routed: RoutedRequest) -> bool:
     messages = request.messages
     if len(messages) != 1 or messages[0].role != "user" or len(messages[0].parts) != 1:
         return False
-    return type(messages[0].parts[0]) is Text
+    part = messages[0].parts[0]
+    return type(part) is Text and part.signature is None
 
 
 def _names_nothing(stored: StoredContent, http: HttpRequest) -> bool:

@@ -1,10 +1,10 @@
 """A conversation before a model is chosen, and the steps that lead there."""
 
 from collections.abc import Iterable, Mapping
-from operator import attrgetter
+from operator import itemgetter
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from ...canon import HttpRequest, Json, Message, Request
 from ...catalog import ModelEntry
@@ -199,8 +199,13 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
 
 
 _OF_QUESTION = ("call", "stored", "parsed", "request", "envelopes", "framed")
-_get_rest = attrgetter(*(n for n in RoutedRequest.__struct_fields__ if n not in _OF_QUESTION))
-_get_fields = attrgetter(*(n for n in Request.__struct_fields__ if n != "messages"))
+# Of the tuple of a struct: to ask for its fields one by one takes ten times as long.
+_get_rest = itemgetter(
+    *(at for at, name in enumerate(RoutedRequest.__struct_fields__) if name not in _OF_QUESTION)
+)
+_get_fields = itemgetter(
+    *(at for at, name in enumerate(Request.__struct_fields__) if name != "messages")
+)
 
 
 def list_decided(routed: RoutedRequest) -> tuple[object, ...]:
@@ -208,7 +213,7 @@ def list_decided(routed: RoutedRequest) -> tuple[object, ...]:
 
     What is found out about one question holds for all others in its frame with the same.
     """
-    return (_get_fields(routed.request), _get_rest(routed))
+    return (_get_fields(astuple(routed.request)), _get_rest(astuple(routed)))
 
 
 def may_be_auto(routed: RoutedRequest) -> bool:

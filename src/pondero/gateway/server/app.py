@@ -262,7 +262,8 @@ class App:
         else:
             requester = await find_uploader(gateway, head) or await identify(gateway, head)
             keys = None
-        if self.seen.metrics is not None and urlsplit(head.url).path == "/metrics":
+        is_page = client_dialect is None and urlsplit(head.url).path == "/metrics"
+        if is_page and self.seen.metrics is not None:
             _check_metrics_key(requester)
             gateway.receipts.flush()
             await self._answer_unread(arrival, self.seen.metrics.page())
