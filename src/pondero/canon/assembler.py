@@ -1,6 +1,7 @@
 """Builds a message from the events of an answer, streamed or whole."""
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -99,21 +100,23 @@ class Assembler:
     def _look(self) -> None:
         if not self._new:
             return
-        new, self._new = self._new, []
+        new: list[Any] = self._new  # what has been compared with a kind is of that kind
+        self._new = []
         for event in new:
-            # Not isinstance: it is a call, and an answer has thousands of events.
-            if type(event) is TextDelta or type(event) is ThinkingDelta:
+            # Once, and not isinstance: those are calls, and an answer has thousands of events.
+            kind = type(event)
+            if kind is TextDelta or kind is ThinkingDelta:
                 self._open[event.index][1].append(event.text)
-            elif type(event) is PartStart:
+            elif kind is PartStart:
                 self._open[event.index] = (event.kind, [])
-            elif type(event) is PartEnd:
+            elif kind is PartEnd:
                 self._open.pop(event.index, None)
                 self._done[event.index] = event.part
-            elif type(event) is Started:
+            elif kind is Started:
                 self._started = event
-            elif type(event) is UsageUpdate:
+            elif kind is UsageUpdate:
                 self.usage = event.usage
-            elif type(event) is Finished:
+            elif kind is Finished:
                 self._finished = event
         for _, texts in self._open.values():
             join_pieces(texts)

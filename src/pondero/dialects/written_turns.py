@@ -69,7 +69,9 @@ def encode_body(body: Mapping[str, Json]) -> bytes:
     name = next((key for key, value in body.items() if isinstance(value, EncodedTurns)), None)
     if name is None:
         return msgspec.json.encode(body)
-    pieces, fields, turns = list[bytes](), dict[str, Raw](), body[name].turns
+    turns = body[name].turns
+    pieces: list[bytes] = []
+    fields: dict[str, Raw] = {}
     for key, value in body.items():
         start = b"%b%b:" % (b"," if pieces else b"{", msgspec.json.encode(key))
         if key == name:

@@ -381,9 +381,10 @@ class _Delivery:
         await self.writer.end()
 
     def _note_adjustments(self, events: list[Event]) -> None:
-        self._adjustments += [
-            event.adjustment["code"] for event in events if isinstance(event, AdjustmentNote)
-        ]
+        if AdjustmentNote in map(type, events):
+            self._adjustments += [
+                event.adjustment["code"] for event in events if isinstance(event, AdjustmentNote)
+            ]
 
     def _headers(self) -> dict[str, str]:
         """Return the headers that say what was asked, sent and adjusted."""

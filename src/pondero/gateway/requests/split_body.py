@@ -286,7 +286,9 @@ def _find_known_texts(body: SplitBody, search: Callable[[bytes], SearchedText]) 
 
     Return the place of the turns, if it was found.
     """
-    known, rest, at = dict[str, SearchedText](), list[bytes](), 0
+    known: dict[str, SearchedText] = {}
+    rest: list[bytes] = []
+    at = 0
     start: int | None = None
     for name, raw in body.fields.items():
         places = body.places if name == body.name else None

@@ -145,7 +145,8 @@ def _tally_up(
         before, kept = cast("tuple[tuple[Message, ...], _Tally]", known[1])
         if all(map(is_, before, restored)):
             count, tally = known[0], copy(kept)
-    tallies, at = dict[int, _Tally](), count
+    tallies: dict[int, _Tally] = {}
+    at = count
     last = find_last_answer(sent) if memo is not None and is_aligned else 0
     if count < last:
         tally.add(sent[count:last], restored[count:last], entry)

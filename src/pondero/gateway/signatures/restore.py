@@ -137,7 +137,8 @@ def restore_history(
     every = split_turns(request.messages) if turns is None else turns
     begun = None if known is None else known.find_beginning(request.messages, found)
     count, beginning = begun or (0, None)
-    messages, following = list[Message](), iter(every)
+    messages: list[Message] = []
+    following = iter(every)
     if beginning is not None:
         restorer.resume(beginning)
         messages += beginning.messages

@@ -43,7 +43,8 @@ class CountMirror(LocalUsageCounter):
 
     def list_counts(self, bounds: Iterable[Quota]) -> list[SlotUse]:
         """Return all counts of these quotas; of a rolling window, the sum in its last slot."""
-        found, now = list[SlotUse](), self._clock()
+        now = self._clock()
+        found: list[SlotUse] = []
         for bound in bounds:
             slots = self._find_slots(bound, now).counts
             if bound.rolling and slots:

@@ -55,8 +55,11 @@ def reply_several(answering: ReplyContext[Context], replies: Sequence[Reply]) ->
 
 def _write_choice(answering: ReplyContext[Context], reply: Reply, number: int) -> dict[str, Json]:
     provider, parts = answering.context.provider, reply.message.parts
-    texts, refusals, thoughts = list[Text](), list[Text](), list[Thinking]()
-    pictures, noted = list[Json](), list[Json]()
+    texts: list[Text] = []
+    refusals: list[Text] = []
+    thoughts: list[Thinking] = []
+    pictures: list[Json] = []
+    noted: list[Json] = []
     for part in parts:
         if isinstance(part, Text):
             is_no = reply.finish == "refusal" or is_refusal(part)
@@ -98,7 +101,8 @@ def _carry(
 ) -> None:
     if not answering.context.provider.carries:
         return
-    carried, details = CarriedDetail(answering), list[Json]()
+    carried = CarriedDetail(answering)
+    details: list[Json] = []
     for part in parts:
         if isinstance(part, (Text, Thinking, ToolCall)):
             details += carried.write(part)
