@@ -5,6 +5,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from time import monotonic
 from typing import Any
 
+from msgspec import Struct, field
+
 from ...asgi import Receive, Send
 from ...canon import HttpResponse
 
@@ -19,30 +21,24 @@ _CLOSING = 2.0  # seconds
 _ENDS = (b"\n\n", b"\r\n\r\n")  # of an event
 
 
-class ResponseWriter:
+class ResponseWriter(Struct, eq=False):
     """One response to a client; ``left``: the client hung up before its end.
 
     ``is_ending`` returns whether the answer is nearly complete, so that it is read on for its token
     counts although the client has left.
     """
 
-    __slots__ = (
-        *("_busy", "_ends_whole", "_head", "_ping", "_send", "_sends_whole"),
-        *("begun", "ended", "is_ending", "last", "left"),
-    )
-
-    def __init__(self, send: Send, *, sends_whole: bool = False) -> None:
-        self._send = send
-        self._sends_whole = sends_whole  # whether the server takes ``RESPONSE``
-        self._ping = b""
-        self._head: tuple[int, Mapping[str, str]] = (200, {})
-        self._ends_whole = True
-        self._busy = False
-        self.begun: bool = False
-        self.ended: bool = False
-        self.last: float = monotonic()
-        self.left: bool = False
-        self.is_ending: Callable[[], bool] = bool
+    _send: Send
+    _sends_whole: bool = False  # whether the server takes ``RESPONSE``
+    _ping: bytes = b""
+    _head: tuple[int, Mapping[str, str]] = (200, {})
+    _ends_whole: bool = True
+    _busy: bool = False
+    begun: bool = False
+    ended: bool = False
+    last: float = field(default_factory=monotonic)
+    left: bool = False
+    is_ending: Callable[[], bool] = bool
 
     async def whole(
         self,

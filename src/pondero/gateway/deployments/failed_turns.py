@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ...catalog import ModelEntry
@@ -19,7 +20,7 @@ def find_retry(retry: Retry, turn: ModelTurn) -> Retry:
     return replace(retry, attempts=retry.attempts - turn.tried) if turn.tried else retry
 
 
-class FailedTurns:
+class FailedTurns(Struct, eq=False):
     """The failures of one request; ``retry``: how often a model is asked if no other is left.
 
     ``error``: what its client is told, and ``entry``: of which model. That a model cannot be asked
@@ -27,15 +28,14 @@ class FailedTurns:
     another.
     """
 
-    def __init__(self, retry: Retry, jitter: Callable[[], float]) -> None:
-        self._retry = retry
-        self._jitter = jitter
-        self._full: list[tuple[ModelTurn, AccountFull]] = []
-        self._rejected: list[ModelTurn] = []
-        self._resting: list[ModelTurn] = []
-        self._cut: tuple[ModelTurn, PonderoError] | None = None
-        self.error: PonderoError | None = None
-        self.entry: ModelEntry | None = None
+    _retry: Retry
+    _jitter: Callable[[], float]
+    _full: list[tuple[ModelTurn, AccountFull]] = []
+    _rejected: list[ModelTurn] = []
+    _resting: list[ModelTurn] = []
+    _cut: tuple[ModelTurn, PonderoError] | None = None
+    error: PonderoError | None = None
+    entry: ModelEntry | None = None
 
     def note_rest(self, turn: ModelTurn, resting: PonderoError, *, is_guess: bool) -> None:
         """Note a model that is not asked, because it failed before; ``is_guess``: by our rule."""

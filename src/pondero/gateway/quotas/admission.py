@@ -66,24 +66,17 @@ _ONE_REQUEST: Amounts = {**_NOTHING, "requests": 1}
 _NO_PROMPTS = MeasuredPrompts()
 
 
-class Admission:
-    """The reservation of one admitted request."""
+class Admission(Struct, eq=False):
+    """The reservation of one admitted request.
 
-    __slots__ = ("_gateway", "_id", "_more", "_uses", "prompts")
+    ``prompts``: the prompt as it was measured for each model, if a quota depends on it.
+    """
 
-    def __init__(
-        self,
-        gateway: GatewayContext,
-        id: str,
-        uses: Sequence[QuotaUse],
-        prompts: MeasuredPrompts = _NO_PROMPTS,
-    ) -> None:
-        self.prompts: MeasuredPrompts = prompts
-        """The prompt as it was measured for each model, if a quota depends on it."""
-        self._gateway = gateway
-        self._id = id
-        self._uses = uses
-        self._more: list[str] = []
+    _gateway: GatewayContext
+    _id: str
+    _uses: Sequence[QuotaUse]
+    prompts: MeasuredPrompts = _NO_PROMPTS
+    _more: list[str] = []
 
     @property
     def reserves(self) -> bool:

@@ -70,26 +70,17 @@ _NO_PROMPTS = MeasuredPrompts()
 _NO_USAGE = Usage()
 
 
-class ServiceCall:
+class ServiceCall(Struct, eq=False):
     """One request to a service, and what is known of its answer."""
 
-    __slots__ = ("_framed", "_measured", "_plan", "_routed", "entry", "is_free", "reply", "so_far")
-
-    def __init__(
-        self,
-        routed: RoutedRequest,
-        entry: ModelEntry,
-        plan: Plan,
-        measured: MeasuredPrompt | None = None,
-    ) -> None:
-        self._routed = routed
-        self._plan = plan
-        self._measured = measured
-        self._framed: Usage | None = None
-        self.entry: ModelEntry = entry
-        self.is_free: bool = False
-        self.so_far: Assembler | None = None
-        self.reply: Reply | None = None
+    _routed: RoutedRequest
+    entry: ModelEntry
+    _plan: Plan
+    _measured: MeasuredPrompt | None = None
+    _framed: Usage | None = None
+    is_free: bool = False
+    so_far: Assembler | None = None
+    reply: Reply | None = None
 
     def find_usages(self) -> tuple[list[tuple[ModelEntry, Usage]], bool]:
         """Return the tokens by the model that they cost, and whether any of them are estimated."""

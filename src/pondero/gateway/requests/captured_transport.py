@@ -1,6 +1,9 @@
 """A transport that keeps what a service sends, for an answer whose bytes pass."""
 
 from collections.abc import AsyncIterator
+from typing import ClassVar
+
+from msgspec import Struct
 
 from ...canon import HttpRequest, ResponseHead
 from ...exchange import AsyncResponse, AsyncTransport, Timeouts
@@ -8,26 +11,25 @@ from ...exchange import AsyncResponse, AsyncTransport, Timeouts
 _NO_HEAD = ResponseHead(200)
 
 
-class CapturingTransport:
+class CapturingTransport(Struct, eq=False):
     """A transport that keeps a stream's bytes until ``take``; decoding is for the record.
 
     Without ``keeps`` it keeps only the head: an answer in one piece is kept by who reads it.
     """
 
-    needs_key = True
+    needs_key: ClassVar[bool] = True
 
-    def __init__(self, transport: AsyncTransport, *, keeps: bool = True) -> None:
-        self.head: ResponseHead = _NO_HEAD
-        self._transport = transport
-        self._keeps = keeps
-        self._kept: list[bytes] = []
-        self._answer: _CapturedResponse | None = None
+    _transport: AsyncTransport
+    keeps: bool = True
+    head: ResponseHead = _NO_HEAD
+    _kept: list[bytes] = []
+    _answer: "_CapturedResponse | None" = None
 
     async def send(self, request: HttpRequest, timeouts: Timeouts) -> AsyncResponse:
         """Send a request; return the response once its head has arrived."""
         answer = await self._transport.send(request, timeouts)
         self.head = answer.head
-        if not self._keeps:
+        if not self.keeps:
             return answer
         self._kept.clear()
         self._answer = captured = _CapturedResponse(answer, self._kept)

@@ -6,6 +6,7 @@ from datetime import UTC
 from functools import lru_cache
 from urllib.parse import parse_qs, urlsplit
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ... import dialects
@@ -76,25 +77,18 @@ class RequesterChange(Exception):
         self.requester = requester
 
 
-class RequesterCheck:
+class RequesterCheck(Struct, eq=False):
     """Checks one recognised requester against the shared state, once.
 
     ``begin`` sends the question with the other commands of this step. Nothing may be sent to a
     service, nor told to the client, before ``finish``.
     """
 
-    def __init__(
-        self,
-        gateway: GatewayContext,
-        http: HttpRequest,
-        requester: Requester,
-        keys: tuple[GatewayKey, ...] | None,
-    ) -> None:
-        self._gateway = gateway
-        self._http = http
-        self._requester = requester
-        self._keys = keys
-        self._looking: Awaitable[None] | None = None
+    _gateway: GatewayContext
+    _http: HttpRequest
+    _requester: Requester
+    _keys: tuple[GatewayKey, ...] | None
+    _looking: Awaitable[None] | None = None
 
     @property
     def is_needed(self) -> bool:

@@ -124,9 +124,7 @@ class App:
         if is_socket:
             await receive()  # that it wants to connect
         sends_whole = RESPONSE in scope.get("extensions", ())
-        writer = ResponseWriter(
-            write_as_response(send) if is_socket else send, sends_whole=sends_whole
-        )
+        writer = ResponseWriter(write_as_response(send) if is_socket else send, sends_whole)
         head = read_head(scope)
         arrival = Arrival(make_id(self.gateway.now()), scope, head, receive, writer)
         try:

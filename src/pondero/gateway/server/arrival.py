@@ -2,6 +2,7 @@
 
 from itertools import chain
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ...asgi import Message, Receive
@@ -21,20 +22,15 @@ from ..requests.requester import AccessDenied
 from .limits import HEAD_BYTES, HEAD_LINES
 
 
-class Arrival:
+class Arrival(Struct, eq=False):
     """A request whose head has arrived."""
 
-    __slots__ = ("head", "id", "is_read", "receive", "scope", "writer")
-
-    def __init__(
-        self, id: str, scope: Message, head: HttpRequest, receive: Receive, writer: ResponseWriter
-    ) -> None:
-        self.id: str = id
-        self.scope: Message = scope
-        self.head: HttpRequest = head
-        self.receive: Receive = receive
-        self.writer: ResponseWriter = writer
-        self.is_read: bool = False
+    id: str
+    scope: Message
+    head: HttpRequest
+    receive: Receive
+    writer: ResponseWriter
+    is_read: bool = False
 
     @property
     def address(self) -> str:

@@ -142,21 +142,20 @@ class EnvelopeCipher:
         return False
 
 
-class ClientEnvelopes:
+class ClientEnvelopes(Struct, eq=False):
     """The envelopes of one client.
 
     ``accepts_plain``: also read those that are neither encrypted nor bound to a client.
     """
 
-    def __init__(self, cipher: EnvelopeCipher, client: str, *, accepts_plain: bool = False) -> None:
-        self._cipher = cipher
-        self._client = client
-        self._accepts_plain = accepts_plain
+    _cipher: EnvelopeCipher
+    _client: str
+    accepts_plain: bool = False
 
     @property
     def key(self) -> Hashable:
         """Return what decides which envelopes open, and to what; equal keys open the same."""
-        return self._cipher, self._client, self._accepts_plain
+        return self._cipher, self._client, self.accepts_plain
 
     def pack(self, envelope: Envelope) -> str:
         """Return an envelope as text, the same every time."""
@@ -183,7 +182,7 @@ class ClientEnvelopes:
     def _read(self, data: bytes) -> bytes | None:
         if data.startswith(_MARK):
             return self._cipher.decrypt(data, self._client)
-        return data[len(_PLAIN_MARK) :] if self._accepts_plain else None
+        return data[len(_PLAIN_MARK) :] if self.accepts_plain else None
 
 
 _STANDARD = bytes.maketrans(b"-_", b"+/")

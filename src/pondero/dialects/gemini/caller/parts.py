@@ -2,9 +2,11 @@
 
 import base64
 import binascii
+from operator import itemgetter
 
 import msgspec
 from msgspec import UNSET
+from msgspec.structs import astuple
 
 from pondero.canon import (
     Blob,
@@ -62,6 +64,8 @@ _EXTRAS = {
     "finish_message": "finishMessage",
     "continuation_token": "continuationToken",
 }
+_get_extras = itemgetter(*map(Candidate.__struct_fields__.index, _EXTRAS))
+_NO_EXTRAS = (None,) * len(_EXTRAS)
 
 _ENDINGS: dict[str, Finish] = {
     "STOP": "stop",
@@ -337,9 +341,9 @@ class Answer:
             self._grounding = candidate.grounding_metadata
         if candidate.safety_ratings is not None:
             self._safety = candidate.safety_ratings
-        for field, name in _EXTRAS.items():
-            if (value := getattr(candidate, field)) is not None:
-                self._extras[name] = value
+        if (given := _get_extras(astuple(candidate))) != _NO_EXTRAS:
+            named = zip(_EXTRAS.values(), given, strict=True)
+            self._extras |= {name: value for name, value in named if value is not None}
 
     def _block(self, feedback: Feedback) -> None:
         self._blocked = feedback.block_reason
