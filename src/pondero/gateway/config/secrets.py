@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from ... import catalog, exchange, store, transport
 from ...errors import MissingKey, UnknownModel
@@ -150,7 +151,7 @@ class AddressBook:
         return url, key
 
 
-class _KnownAddress(NamedTuple):
+class _KnownAddress(Struct, frozen=True, eq=False):
     config: GatewayConfig
     provider: catalog.Provider
     variables: tuple[object, ...]

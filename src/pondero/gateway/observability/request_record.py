@@ -105,9 +105,10 @@ class RequestRecord:
         A shared state then gets the use together with the answer's entries in the cache. If this
         process is killed before ``finish``, the budget is exact and the ledger has an estimate.
         """
-        if self._admission is not None and self._admission.reserves and self._figures is None:
+        admission = self._admission
+        if admission is not None and self._figures is None and admission.reserves:
             self._figures = self.meter.find_figures()
-            self._admission.settle(self._figures)
+            admission.settle(self._figures)
 
     def finish(self) -> None:
         """Give the receipt to the observers, once; settle its reservation with these figures."""
