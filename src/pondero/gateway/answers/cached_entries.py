@@ -11,7 +11,8 @@ from ..state.answer_cache import CachedAnswer, ConversationCache
 
 def list_entries(routed: RoutedRequest, answers: Sequence[CachedAnswer]) -> dict[str, bytes]:
     """Return the entries of the answers to a request; of equal ones, the first is kept."""
-    request, client, items = routed.parsed.request, routed.call.requester.id, dict[str, bytes]()
+    request, client = routed.parsed.request, routed.call.requester.id
+    items: dict[str, bytes] = {}
     for answer in answers:
         items = {**cache_items(request, answer, client=client, turns=routed.turns), **items}
     return items

@@ -439,7 +439,9 @@ class _Delivery:
     @property
     def is_unsaved(self) -> bool:
         """Return whether there is something that ``remember`` may save."""
-        return bool(self._remembered or self._entries) or self._given_ids is not None
+        if self._remembered or self._entries:
+            return True
+        return self._given_ids is not None and self._given_ids.is_unsaved
 
     async def remember(self) -> None:
         """Cache what is known of the conversation, and whose the ids are that the client got."""

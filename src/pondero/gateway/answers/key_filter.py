@@ -23,8 +23,7 @@ class KeyFilter:
         if self._held:
             data = self._held + data
         for key in self._keys:
-            if key in data:
-                data = data.replace(key, _MARK)
+            data = data.replace(key, _MARK)
         at = self._find_open(data)
         self._held = data[at:]
         return data[:at] if self._held else data
@@ -39,8 +38,7 @@ class KeyFilter:
         if self._held:
             data, self._held = self._held + data, b""
         for key in self._keys:
-            if key in data:
-                data = data.replace(key, _MARK)
+            data = data.replace(key, _MARK)
         return data
 
     def headers(self, headers: Mapping[str, str]) -> dict[str, str]:

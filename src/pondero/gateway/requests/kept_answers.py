@@ -12,7 +12,6 @@ from random import random
 from secrets import token_hex
 
 from msgspec import Raw, json
-from msgspec.structs import replace
 
 from ...dialects import ItemRow, KeptAnswer, KeptResponses
 from ...errors import BadRequest, Overloaded, PonderoError, StoreError
@@ -114,7 +113,8 @@ class AnswerKeeper:
         if said is None:
             return
         client, seed = routed.call.requester.id, routed.call.id.encode()
-        record = KeptRecord(
+        make_record = partial(
+            KeptRecord,
             answer=Raw(body),
             before=routed.stored.before,
             home=self._home,
@@ -123,7 +123,7 @@ class AnswerKeeper:
             is_background=said.is_background,
             has_events=said.is_background and said.streams,
         )
-        make = partial(_make_entries, rules, answer, record, client, own=said.input, seed=seed)
+        make = partial(_make_entries, rules, answer, make_record, client, own=said.input, seed=seed)
         conversation = said.conversation if said.is_stored else None
         is_plain = conversation is None and not said.is_background
         if is_plain and isinstance(store, LocalKeptStore):
@@ -147,7 +147,7 @@ class AnswerKeeper:
 def _make_entries(
     rules: KeptResponses,
     answer: KeptAnswer,
-    record: KeptRecord,
+    make_record: Callable[..., KeptRecord],
     client: str,
     *,
     own: Sequence[bytes],
@@ -156,10 +156,13 @@ def _make_entries(
     """Return the record of an answer with the request's ``own`` items, and what leads to it."""
     named, name = rules.name_items(own, seed), name_response(client, answer.id)
     # Ids made with this seed tell the answer of that seed; other items were kept before.
-    made = () if named.holder == answer.id else named.made
-    given = [id for id, _ in answer.items if rules.find_holder(id) != answer.id]
-    value = json.encode(replace(record, input=pack_items(named.rows)))
-    return {**point_to(client, (*made, *given), name), name: value}
+    ids = [] if named.holder == answer.id else [*named.made]
+    for id, _ in answer.items:
+        if rules.find_holder(id) != answer.id:
+            ids.append(id)
+    entries = point_to(client, ids, name)
+    entries[name] = json.encode(make_record(input=pack_items(named.rows)))
+    return entries
 
 
 def _measure(answer: KeptAnswer, find_prompt: Callable[[], int]) -> int | None:

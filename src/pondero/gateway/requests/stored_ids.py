@@ -263,23 +263,29 @@ class GivenIdRecorder:
         if home is not None:
             place = (client.encode(), home.encode(), routed.resolved.name.encode())
             self._home = _END.join(place)
-        # A thing that a client names is where a request with it was answered.
         self._named: dict[str, bytes] = {}
-        if home is not None and routed.conversation is not None:
-            known = {*routed.stored.known, *(id for id, _ in routed.bound)}
-            self._named = {
-                _make_named_key(each.id, client): home.encode()
-                for each in routed.stored.named
-                if _is_placed(each) and each.id not in known
-            }
+        self._repeated: set[str] = set()
+        if routed.stored.named:
+            self._note_named(routed, home)
         self._is_answered = False
         wanted = any(map(routed.call.http.body.__contains__, rules.answer_marks))
         self._find_answer = rules.find_answer if wanted else None
         self._ids: set[str] = set()
         self._homeless: set[str] = set()
+        self._recorded: set[str] = self._repeated.copy()
+
+    def _note_named(self, routed: RoutedRequest, home: str | None) -> None:
+        named, client = routed.stored.named, routed.call.requester.id
         # A shared file that an answer repeats from its request is not made by it.
-        self._repeated = {each.id for each in routed.stored.named if each.is_shared}
-        self._recorded: set[str] = set(self._repeated)
+        self._repeated = {each.id for each in named if each.is_shared}
+        # A thing that a client names is where a request with it was answered.
+        if home is not None and routed.conversation is not None:
+            known = {*routed.stored.known, *(id for id, _ in routed.bound)}
+            self._named = {
+                _make_named_key(each.id, client): home.encode()
+                for each in named
+                if _is_placed(each) and each.id not in known
+            }
 
     def feed(self, data: bytes) -> None:
         """Take some whole lines of a stream."""
@@ -301,6 +307,11 @@ class GivenIdRecorder:
         if self._find_answer is not None:
             self._ids.update(self._find_answer(body, stream=False))
 
+    @property
+    def is_unsaved(self) -> bool:
+        """Return whether there is something that ``record`` may store."""
+        return bool(self._ids or self._homeless or self._named)
+
     async def record(self, gateway: GatewayContext, *, is_passed: bool = True) -> None:
         """Store whose they are, each once.
 
@@ -313,12 +324,15 @@ class GivenIdRecorder:
             return
         ids, self._ids = self._ids - self._recorded, set()
         self._recorded |= ids
-        records = {make_owner_key(id): self._record for id in ids}
+        records: dict[str, bytes] = {}
+        for id in ids:
+            records[make_owner_key(id)] = self._record
         if self._home is not None:
             self._homeless |= ids
-        if self._home is not None and is_passed:
-            records |= {make_home_key(id): self._home for id in self._homeless}
-            self._homeless.clear()
+            if is_passed:
+                for id in self._homeless:
+                    records[make_home_key(id)] = self._home
+                self._homeless.clear()
         if records:
             await gateway.shared.put_given(records)
 

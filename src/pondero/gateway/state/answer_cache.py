@@ -151,12 +151,13 @@ class LocalAnswerCache:
                     LOG.exception("an answer could not be put into the cache")
 
     def _add(self, items: Mapping[str, bytes], until: float) -> None:
-        kept = self._items
+        kept, used = self._items, self._used
         for key, value in items.items():
-            if key in kept:
-                self._drop(key)
+            if (known := kept.pop(key, None)) is not None:  # the new one is the newest
+                used -= len(key) + len(known[1]) + _OVERHEAD
             kept[key] = (until, value)
-            self._used += len(key) + len(value) + _OVERHEAD
+            used += len(key) + len(value) + _OVERHEAD
+        self._used = used
 
     def _forget(self, now: float) -> None:
         while self._items:

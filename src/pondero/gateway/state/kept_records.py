@@ -144,7 +144,10 @@ async def find_items(
 def point_to(client: str, ids: Iterable[str], holder: str) -> dict[str, bytes]:
     """Return the entries that lead from items to their record."""
     value = json.encode(holder)
-    return {make_entry_name("item", client, id): value for id in ids}
+    entries: dict[str, bytes] = {}
+    for id in ids:
+        entries[make_entry_name("item", client, id)] = value
+    return entries
 
 
 async def find_pointers(

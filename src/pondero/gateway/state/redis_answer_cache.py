@@ -32,6 +32,11 @@ class LocalCopies(LocalAnswerCache):
         """Note that the time of these entries begins now."""
         self._extended |= {key: now for key in keys if key in self._items}
 
+    def _add(self, items: Mapping[str, bytes], until: float) -> None:
+        super()._add(items, until)
+        for key in items:
+            self._extended.pop(key, None)
+
     def _drop(self, key: str) -> None:
         super()._drop(key)
         self._extended.pop(key, None)

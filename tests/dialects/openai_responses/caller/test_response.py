@@ -1,5 +1,7 @@
 """Whole answers to parts, seals and citations."""
 
+from typing import Any
+
 import pytest
 from tests.dialects.openai_responses.making import (
     MODEL,
@@ -21,9 +23,11 @@ from pondero.canon import (
     Thinking,
     ToolCall,
     UnknownPart,
+    dump_json,
 )
 from pondero.dialects import AnswerContext
 from pondero.dialects.openai_responses.caller import CALLER
+from pondero.dialects.openai_responses.caller.parts import Items
 from pondero.errors import Malformed, QuotaSpent, ServerFailed
 
 THINKING = {
@@ -391,3 +395,38 @@ def test_it_knows_its_own(raw, stream, sure):
 
 def test_the_head_is_not_needed_to_read_an_answer():
     assert CALLER.decode(OK, b'{"output": []}', AnswerContext())
+
+
+PART: Any = SAID["content"][0]
+CONTENTS: list[Any] = [None, [], [PART, PART], [None], {}, "42"]
+NOTES: list[Any] = [None, [{}], {}, "", 0]
+ODD_MESSAGES: list[Any] = [
+    *({**SAID, "id": id} for id in ("", None, 5)),
+    *({**SAID, "status": status} for status in ("incomplete", "", None, 5)),
+    {"type": "message", "content": [PART]},
+    {"type": "message", "status": "completed", "content": [PART]},
+    *({**SAID, "content": each} for each in CONTENTS),
+    *({**SAID, "content": [{**PART, "type": kind}]} for kind in ("text", "refusal", "other", None)),
+    *({**SAID, "content": [{**PART, "text": text}]} for text in ("", None, 42)),
+    *({**SAID, "content": [{**PART, "annotations": each}]} for each in NOTES),
+    {**SAID, "content": [{"type": "output_text", "text": "42"}]},
+    {**SAID, "content": [{**PART, "logprobs": [{"token": "42", "logprob": -0.5}]}]},
+]
+
+
+@pytest.mark.parametrize("message", [SAID, *ODD_MESSAGES])
+@pytest.mark.parametrize("before", [(), (THINKING,), ({**THINKING, "id": None},), (SAID,)])
+@pytest.mark.parametrize("logprobs", [False, True])
+def test_the_short_way_to_a_plain_text_has_the_events_of_the_long_one(
+    message, before, logprobs, monkeypatch
+):
+    def events():
+        context = AnswerContext(model=MODEL, logprobs=logprobs)
+        try:
+            return CALLER.decode(OK, dump_json(answer(*before, message)).encode(), context)
+        except Malformed as error:
+            return str(error)
+
+    short = events()
+    monkeypatch.setattr(Items, "end_text", lambda *_: False)
+    assert short == events()

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from msgspec import Raw, Struct
+from msgspec import UNSET, Raw, Struct
 from msgspec.json import Decoder
 
 from pondero.canon import Event, Finish, Finished, Json, ResponseHead, Started, Usage, get_decoder
@@ -18,7 +18,10 @@ _KEPT = ("reasoning", "service_tier", "usage")
 
 
 class Answer(Struct, gc=False):
-    """A response object, as far as the caller reads it; ``output`` is decoded on demand."""
+    """A response object, as far as the caller reads it.
+
+    ``output`` is decoded on demand: several events of a stream have it, and one needs it.
+    """
 
     id: str | None = None
     model: str | None = None
@@ -34,26 +37,35 @@ class Answer(Struct, gc=False):
     output: Raw = Raw()
 
 
+class WholeAnswer(Answer, gc=False):
+    """A response object in one piece, with its output."""
+
+    output: Any = UNSET
+
+
 answer_decoder: Decoder[Answer] = get_decoder(Answer)
-_output = get_decoder(list[Any])
+_whole = get_decoder(WholeAnswer)
 
 
 def decode(head: ResponseHead, body: bytes, where: AnswerContext) -> list[Event]:
     """Return the events of a whole answer, the same as of its stream."""
-    answer = parse_payload(body, answer_decoder)
+    answer = parse_payload(body, _whole)
     if answer.error is not None or answer.status == "failed":
         raise in_stream(head, answer.error)
-    if not answer.output:
+    output = answer.output
+    if output is UNSET:
         raise Malformed("missing required field `output`")
+    if not isinstance(output, list):
+        raise Malformed(f"expected a list, got {type(output).__name__}", path="$.output")
     items = Items(model=where.model or answer.model, route=where.route)
     items.answer_id = answer.id
     items.reads_logprobs = where.logprobs
     items.stored = answer.store is not False
     items.tools = answer.tools
     events: list[Event] = [Started(answer.model, answer.id)]
-    output: list[Json] = parse_payload(answer.output, _output, at="$.output")
     for place, item in enumerate(output):
-        items.end(place, item, events, at=f"$.output[{place}]")
+        if not items.end_text(place, item, events):
+            items.end(place, item, events, at=f"$.output[{place}]")
     events.append(make_finished(answer, items.seen))
     return events
 
@@ -77,7 +89,10 @@ def make_finished(answer: Answer, seen: SeenItems) -> Finished:
     """Return the last event of this answer."""
     used = usage(answer.usage)
     raw = reason(answer) or answer.status
-    extras = {key: value for key in _KEPT if (value := getattr(answer, key)) is not None}
+    extras: dict[str, Json] = {}
+    for key in _KEPT:
+        if (value := getattr(answer, key)) is not None:
+            extras[key] = value
     return Finished(
         _finish(answer, seen, used),
         usage=used,

@@ -19,14 +19,14 @@ def usage(raw: Json) -> Usage:
     prompt, answer, of_prompt, of_answer = named
     given, written = known_count(raw.get(prompt)), known_count(raw.get(answer))
     total = known_count(raw.get("total_tokens"))
-    details, thought = raw.get(of_prompt), raw.get(of_answer)
+    read, said = given, written
     cached = stored = thinking = None
-    if details is not None:
+    if (details := raw.get(of_prompt)) is not None:
         cached, stored = _count(details, "cached_tokens"), _count(details, "cache_write_tokens")
-    if thought is not None:
-        thinking = _count(thought, "reasoning_tokens")
-    read = None if given is None else max(0, given - (cached or 0) - (stored or 0))
-    said = None if written is None else max(0, written - (thinking or 0))
+        read = None if given is None else max(0, given - (cached or 0) - (stored or 0))
+    if (details := raw.get(of_answer)) is not None:
+        thinking = _count(details, "reasoning_tokens")
+        said = None if written is None else max(0, written - (thinking or 0))
     if total is None and not (given is None and written is None):
         total = sum(filter(None, (read, cached, stored, said, thinking)))
     return Usage(read, cached, stored, said, thinking, total)

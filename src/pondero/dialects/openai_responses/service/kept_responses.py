@@ -172,7 +172,9 @@ def _answer_id(stem: str) -> str:
 
 def name_items(items: Sequence[bytes], seed: bytes) -> NamedItems:
     """Return items with their ids; those without one get one."""
-    stem, rows, made = stem_of(seed), list[ItemRow](), list[str]()
+    stem = stem_of(seed)
+    rows: list[ItemRow] = []
+    made: list[str] = []
     for place, item in enumerate(items):
         id, kind = _read_name(item)
         if id is None:
@@ -217,11 +219,10 @@ def find_kept(body: bytes) -> KeptAnswer | None:
     found = read_answer(body, stream=False)
     if found is None or found.id is None:
         return None
-    seed = found.id.encode()
-    rows = [
-        (item.id or _make_id(item.type or "message", stem_of(seed), place), raw)
-        for place, (item, raw) in enumerate(found.items)
-    ]
+    rows: list[ItemRow] = []
+    for place, (item, raw) in enumerate(found.items):
+        id = item.id or _make_id(item.type or "message", stem_of(found.id.encode()), place)
+        rows.append((id, raw))
     return KeptAnswer(
         id=found.id,
         body=body,

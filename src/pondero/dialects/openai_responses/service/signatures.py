@@ -13,6 +13,8 @@ from pondero.canon import EMULATED, EMULATED_ID, Json, Part, Thinking, decode_js
 from pondero.dialects.dialect import Signer
 
 _KEY = b"pondero emulator, not a secret"
+_STEM = blake2b(key=_KEY, digest_size=8)  # a copy is made sooner than one with the key
+_SHORT = blake2b(key=_KEY, digest_size=4)
 _NO_THOUGHT = 0xFFFF
 _ID = re.compile(
     rf"([a-z]+)_((?:{EMULATED_ID})?[0-9a-f]{{16}})([0-9a-f]{{4}})([0-9a-f]{{4}})([01])([0-9a-f]{{8}})"
@@ -40,7 +42,9 @@ class ThinkingContent(Struct, frozen=True):
 
 def stem_of(seed: bytes, *, emulated: bool = False) -> str:
     """Return the stem that all ids of one answer share; in the emulator's items with its mark."""
-    stem = blake2b(seed, key=_KEY, digest_size=8).hexdigest()
+    digest = _STEM.copy()
+    digest.update(seed)
+    stem = digest.hexdigest()
     return f"{EMULATED_ID}{stem}" if emulated else stem
 
 
@@ -60,8 +64,9 @@ def make_signer(seed: bytes, *, model: str, stored: bool) -> Signer:
 def write_id(prefix: str, item_id: ItemId) -> str:
     """Write an id; ``prefix`` names the type of the item."""
     thought = _NO_THOUGHT if item_id.thought is None else item_id.thought
-    text = f"{item_id.stem}{thought:04x}{item_id.place & 0xFFFF:04x}{int(item_id.stored)}"
-    return f"{prefix}_{text}{_digest(prefix + text, 4).hex()}"
+    places = (thought << 16 | item_id.place & 0xFFFF).to_bytes(4).hex()
+    text = f"{item_id.stem}{places}{'1' if item_id.stored else '0'}"
+    return f"{prefix}_{text}{_check(prefix + text)}"
 
 
 def parse_id(id: str) -> ItemId | None:
@@ -70,7 +75,7 @@ def parse_id(id: str) -> ItemId | None:
     if found is None:
         return None
     prefix, stem, thought, place, stored, digest = found.groups()
-    if _digest(f"{prefix}{stem}{thought}{place}{stored}", 4).hex() != digest:
+    if _check(f"{prefix}{stem}{thought}{place}{stored}") != digest:
         return None
     after = int(thought, 16)
     return ItemId(stem, int(place, 16), None if after == _NO_THOUGHT else after, stored == "1")
@@ -79,7 +84,7 @@ def parse_id(id: str) -> ItemId | None:
 def encrypt(content: ThinkingContent) -> str:
     """Return the text for ``encrypted_content``."""
     inside = msgspec.json.encode(content)
-    return _OPENING + urlsafe_b64encode(_digest(inside.decode(), 16) + inside).decode()
+    return _OPENING + urlsafe_b64encode(_digest(inside.decode()) + inside).decode()
 
 
 def decrypt(text: str) -> ThinkingContent | None:
@@ -91,12 +96,19 @@ def decrypt(text: str) -> ThinkingContent | None:
     try:
         raw = urlsafe_b64decode(text.removeprefix(opening).encode("ascii"))
         inside = raw[16:].decode()
-        if _digest(inside, 16) != raw[:16]:
+        if _digest(inside) != raw[:16]:
             return None
         return decode_json(inside, ThinkingContent)
     except (NotBase64, UnicodeError, msgspec.DecodeError):
         return None
 
 
-def _digest(text: str, size: int) -> bytes:
-    return blake2b(text.encode(), key=_KEY, digest_size=size).digest()
+def _check(text: str) -> str:
+    """Return the digits that tell an id of ours from others."""
+    digest = _SHORT.copy()
+    digest.update(text.encode())
+    return digest.hexdigest()
+
+
+def _digest(text: str) -> bytes:
+    return blake2b(text.encode(), key=_KEY, digest_size=16).digest()

@@ -243,18 +243,25 @@ _WHOLE = get_decoder(_Answer)
 
 def find_given(data: bytes, *, stream: bool) -> list[str]:
     """Return the ids in an answer, or in one event of a stream; not those that it repeats."""
+    ids: list[str | None] = []
     try:
-        event = _EVENT.decode(data) if stream else _StreamEvent(_WHOLE.decode(data))
-        found = list(_iter_made(msgspec.json.decode(data))) if _NAMES_FILE in data else []
+        event = _EVENT.decode(data) if stream else None
+        answer = _WHOLE.decode(data) if event is None else event.response
+        if data.find(_NAMES_FILE) >= 0:
+            ids += _iter_made(msgspec.json.decode(data))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return []
-    answer = event.response or _Answer()
-    ids = [answer.id]
-    for item in (*answer.output, *((event.item,) if event.item is not None else ())):
+    items: list[_Item] = []
+    if answer is not None:
+        ids.append(answer.id)
+        items += answer.output
+    if event is not None and event.item is not None:
+        items.append(event.item)
+    for item in items:
         ids += (item.id, item.container_id)
         if item.environment is not None:
             ids.append(item.environment.container_id)
-    return found + [id for id in ids if id]
+    return [*filter(None, ids)]
 
 
 def _iter_made(event: Json) -> Iterator[str]:
@@ -321,10 +328,11 @@ class ReadAnswer(Struct, frozen=True):
     def hidden(self) -> dict[str, int | None]:
         """Return the most tokens that each item does not show; None if unlimited."""
         thought = self.usage.output_tokens
-        return {
-            item.id or "": thought if item.type == "reasoning" else _HIDDEN.get(item.type)
-            for item, _ in self.items
-        }
+        hidden: dict[str, int | None] = {}
+        for item, _ in self.items:
+            is_thought = item.type == "reasoning"
+            hidden[item.id or ""] = thought if is_thought else _HIDDEN.get(item.type)
+        return hidden
 
 
 def read_answer(data: bytes, *, stream: bool) -> ReadAnswer | None:
