@@ -21,6 +21,7 @@ from ..server.context import GatewayContext
 from .kept_history import find_unknown
 from .portability import is_same_dialect
 from .routed_request import RoutedRequest, StoredLevel
+from .split_body import make_search
 from .translation import check_translatable
 
 PROVIDER = b"provider"
@@ -268,7 +269,7 @@ class GivenIdRecorder:
         if routed.stored.named:
             self._note_named(routed, home)
         self._is_answered = False
-        wanted = any(map(routed.call.http.body.__contains__, rules.answer_marks))
+        wanted = any(map(make_search(routed.call.http.body), rules.answer_marks))
         self._find_answer = rules.find_answer if wanted else None
         self._ids: set[str] = set()
         self._homeless: set[str] = set()
