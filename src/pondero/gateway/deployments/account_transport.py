@@ -82,10 +82,9 @@ class AccountTransport:
         if self._limits.limits:
             said = self._limits.read(answer.head.headers, self._gateway.now())
             is_served = answer.head.status == 200
-            model = self._entry.model
-            taken = self._load.note_limits(model, number, said, is_served=is_served)
+            taken = self._load.note_limits(self._entry.limits, number, said, is_served=is_served)
             try:
-                await self._gateway.accounts.share_limits(self._account, model, taken)
+                await self._gateway.accounts.share_limits(self._account, self._entry.limits, taken)
             except BaseException:
                 await answer.aclose()
                 raise
@@ -138,7 +137,7 @@ class AccountTransport:
 
         The service's own headers come first: what it would reject is not even counted.
         """
-        model, tokens = self._entry.model, self._tokens
+        model, tokens = self._entry.limits, self._tokens
         accounts = self._gateway.accounts
         find_hold = accounts.find_told_hold if self._is_forced else accounts.find_hold
         hold = find_hold(self._account, model)

@@ -43,6 +43,7 @@ class EndpointAccount:
         self._id = id
         self.name = account
         self._model = model
+        self._limits = provider.name_limits(model)
         self._is_told = is_told
         self._caller = get_dialect(provider.dialect).caller()
         self._load = gateway.accounts.load(account)
@@ -99,10 +100,10 @@ class EndpointAccount:
             return 0.0
         accounts, tokens = self._gateway.accounts, self._tokens
         find_hold = accounts.find_told_hold if self._is_forced else accounts.find_hold
-        hold = find_hold(self.name, self._model)
-        if (wait := max(hold, self._load.find_wait(self._model, tokens))) > 0:
+        hold = find_hold(self.name, self._limits)
+        if (wait := max(hold, self._load.find_wait(self._limits, tokens))) > 0:
             return wait
-        number = self._load.begin(self._model, tokens)
+        number = self._load.begin(self._limits, tokens)
         if self._quotas:
             amounts = {each.unit: self._find_amount(each, self._most) for each in self._quotas}
             try:
@@ -135,8 +136,8 @@ class EndpointAccount:
             return
         said = self._caller.rate_limits.read(head.headers, self._gateway.now())
         is_served = head.status == 200
-        taken = self._load.note_limits(self._model, self._number, said, is_served=is_served)
-        await self._gateway.accounts.share_limits(self.name, self._model, taken)
+        taken = self._load.note_limits(self._limits, self._number, said, is_served=is_served)
+        await self._gateway.accounts.share_limits(self.name, self._limits, taken)
 
     def settle(self) -> None:
         """Count what the request took."""
@@ -155,7 +156,8 @@ class EndpointAccount:
             breakers, name = self._gateway.breakers, f"{self.name}:{self._model}"
             is_fault = is_deployment_fault(error)
             await (breakers.record_failure if is_fault else breakers.record_success)(name)
-            await self._gateway.accounts.note_failure(self.name, self._model, error)
+            accounts, limits = self._gateway.accounts, self._limits
+            await accounts.note_failure(self.name, self._model, error, limits=limits)
         return is_fallback_error(error)
 
     async def note_rejection(self, head: ResponseHead, body: bytes) -> bool:
