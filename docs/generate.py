@@ -447,6 +447,16 @@ def signatures() -> str:
     return table(["bound to", "signatures of", "source"], rows)
 
 
+def shared_limits() -> str:
+    """Return which models share their rate limits, with the source."""
+    rows = [
+        [f"`{provider.name}`", " ".join(f"`{each}`" for each in shared.match), shared.source]
+        for provider in load_catalog().catalog.providers.values()
+        for shared in provider.shared_limits
+    ]
+    return table(["provider", "models", "source"], rows)
+
+
 def pairs() -> str:
     """Return which features of a request each API dialect supports."""
     tried = runpy.run_path(str(ROOT / "docs" / "pairs.py"))
@@ -505,6 +515,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "clients": clients,
     "endpoints": endpoints,
     "signatures": signatures,
+    "shared limits": shared_limits,
     "pairs": pairs,
     "agreement": agreement,
     "disagreements": disagreements,

@@ -116,6 +116,11 @@ class ModelEntry(Struct, frozen=True):
         return _is_listed(self.model, self.provider.strip, self.provider.in_band)
 
     @property
+    def limits(self) -> str:
+        """Return the name under which its service counts its requests, for rate limits."""
+        return self.provider.name_limits(self.model)
+
+    @property
     def binds_prefix(self) -> bool:
         """Return whether a signature of this model covers everything before it."""
         return _is_listed(self.model, self.provider.strip, self.provider.prefix_bound)

@@ -129,6 +129,17 @@ class RejectedFields(_Row, frozen=True, kw_only=True):
     source: str
 
 
+class SharedLimits(_Row, frozen=True, kw_only=True):
+    """Models whose requests a provider counts together; ``match`` has names and patterns.
+
+    ``name`` is not that of a model.
+    """
+
+    name: str
+    match: tuple[str, ...]
+    source: str
+
+
 BoundTo = Literal["organisation", "region", "cloud", "none"]
 """Who can use what a service signed: one organisation, one address, or every account."""
 
@@ -168,8 +179,8 @@ class Provider(_Row, frozen=True, kw_only=True):
     ``model_quirks`` are added to ``quirks`` for the models that they match, in
     their order. ``output_buffer`` is the number of output tokens to leave free. ``output`` says how
     each model takes a JSON answer's shape. ``signatures`` says which accounts can use what it
-    signed. ``telemetry`` is its name in OpenTelemetry's conventions
-    for generative AI, if they have one.
+    signed, ``shared_limits`` which models share their rate limits. ``telemetry`` is its name in
+    OpenTelemetry's conventions for generative AI, if they have one.
     """
 
     name: str
@@ -216,6 +227,7 @@ class Provider(_Row, frozen=True, kw_only=True):
     api: str = ""
     batch: BatchTerms | None = None
     output: OutputModes = OutputModes()
+    shared_limits: tuple[SharedLimits, ...] = ()
     signatures: SignatureBinding = SignatureBinding()
     output_buffer: Annotated[int, Meta(ge=0)] | None = None
     source: str
@@ -225,6 +237,15 @@ class Provider(_Row, frozen=True, kw_only=True):
     def key_variables(self) -> tuple[str, ...]:
         """Return the variables that give access: of its keys, and of an account that signs."""
         return (*self.keys, *self.signers)
+
+    def name_limits(self, model: str) -> str:
+        """Return the name of a model's rate limits: its own, or that of all which share them."""
+        if self.shared_limits:
+            name = model.lower()
+            for each in self.shared_limits:
+                if any(fnmatchcase(name, pattern) for pattern in each.match):
+                    return each.name
+        return model
 
     @property
     def surface(self) -> ParameterRanges:

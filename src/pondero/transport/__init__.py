@@ -6,6 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .aws_signing import AsyncSigningTransport, SigningTransport, check_signing
     from .batched_writes import BatchedTransport, WriteBatch
+    from .departure import announce_departure, watch_departure
     from .event_loop import asleep, gather_results, in_trio, run_in_thread
     from .fast_http import FastTransport
     from .http import AsyncHttpTransport, HttpTransport
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _NAMES = {
     "aws_signing": "AsyncSigningTransport SigningTransport check_signing",
     "batched_writes": "BatchedTransport WriteBatch",
+    "departure": "announce_departure watch_departure",
     "event_loop": "asleep in_trio run_in_thread gather_results",
     "fast_http": "FastTransport",
     "http": "AsyncHttpTransport HttpTransport",
@@ -44,6 +46,7 @@ __all__ = [
     "SigningTransport",
     "SocketRejection",
     "WriteBatch",
+    "announce_departure",
     "asleep",
     "can_send",
     "check_signing",
@@ -51,6 +54,7 @@ __all__ = [
     "in_trio",
     "open_service_socket",
     "run_in_thread",
+    "watch_departure",
 ]
 
 # Load a transport on first use: each needs another library.

@@ -9,11 +9,13 @@ from weakref import WeakKeyDictionary
 
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
+from aiohttp.connector import Connection
 from yarl import URL
 
 from ..canon import HttpRequest, ResponseHead
 from ..errors import BadParameter, PonderoError, Timeout, Unreachable
 from ..exchange import Timeouts
+from .departure import announce_departure
 from .event_loop import current_loop
 from .proxies import hide_password
 from .settings import HttpSettings
@@ -163,6 +165,7 @@ class _Pool:
                 socket_factory=Sockets().make,
             ),
             cookie_jar=aiohttp.DummyCookieJar(),
+            request_class=_AnnouncedRequest,
             headers={**_HEADERS, **settings.headers},
             read_bufsize=2**18,
         )
@@ -174,6 +177,15 @@ class _Pool:
             yield
         finally:
             await self.session.close()
+
+
+class _AnnouncedRequest(aiohttp.ClientRequest):
+    """A request whose sender is told when its connection is there."""
+
+    async def send(self, conn: Connection) -> aiohttp.ClientResponse:
+        """Write the request; if the sender wants it no more, aiohttp closes the connection."""
+        await announce_departure()
+        return await super().send(conn)
 
 
 class _Lines:

@@ -28,6 +28,7 @@ from ..canon import HttpRequest, ResponseHead
 from ..errors import BadParameter, PonderoError, Timeout, Unreachable
 from ..exchange import Timeouts
 from .batched_writes import WriteBatch
+from .departure import DEPARTURE, announce_departure
 from .direct_connection import DirectConnection
 from .packed_body import CODINGS, PackedBody
 from .settings import HttpSettings
@@ -103,16 +104,30 @@ class DirectPool:
         """Send a request to its place; return once the response's head is there."""
         data = self._write(request, place)
         connection = self._take_idle(place.origin)
+        if connection is not None and DEPARTURE.get() is not None:
+            await self._announce(connection)
+            if not connection.is_alive():
+                connection.abort()
+                connection = None
         if connection is not None:
             await _begin(connection, data, timeouts.first_byte)
             if connection.error and connection.is_silent and request.method in _REPEATABLE:
                 connection = None  # the service closed it while it was idle
         if connection is None:
             connection = await self._connect(place, timeouts, context)
+            await self._announce(connection)
             await _begin(connection, data, timeouts.first_byte)
         if connection.error:
             raise _translate_failure(connection, place, timeouts.first_byte)
         return DirectResponseStream(self, connection, place, timeouts.between_bytes)
+
+    async def _announce(self, connection: DirectConnection) -> None:
+        """Wait for the sender of a request, who may send none."""
+        try:
+            await announce_departure()
+        except BaseException:
+            self.release(connection)
+            raise
 
     def _write(self, request: HttpRequest, place: Place) -> list[bytes]:
         """Return the bytes of a request, in one piece if it is small."""

@@ -19,6 +19,7 @@ from ..canon import HttpRequest, ResponseHead
 from ..errors import BadParameter, MissingExtra, Timeout, Unreachable
 from ..exchange import Timeouts
 from ..extras import install_hint
+from .departure import DEPARTURE, announce_departure
 from .event_loop import current_loop
 from .proxies import hide_password, is_socks
 from .settings import Cert, ConnectionLimits, HttpSettings, Verify, read_settings
@@ -161,6 +162,8 @@ class AsyncHttpTransport:
     async def send(self, request: HttpRequest, timeouts: Timeouts) -> "AsyncHttpResponseStream":
         """Send a request; return once the response's head has arrived."""
         built, waits = _build_request(request, timeouts, self._settings.headers)
+        if DEPARTURE.get() is not None:
+            built.extensions["trace"] = _announce
         proxy = self._settings.proxies.proxy_for(request.url)
         transport = await self._transport_for((built.url.scheme, proxy))
         with _translate_errors(built, timeouts, proxy):
@@ -313,6 +316,12 @@ def _build_request(
         message = f"cannot send this request to {request.url!r}: {error}"
         raise BadParameter(message) from None
     return built, waits
+
+
+async def _announce(event: str, _info: object) -> None:
+    """Wait for the sender of a request once its connection is there."""
+    if event.endswith("send_request_headers.started"):
+        await announce_departure()
 
 
 def _head(response: httpx2.Response) -> ResponseHead:

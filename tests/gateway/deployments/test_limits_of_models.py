@@ -53,11 +53,17 @@ class Counts(Account):
         }
 
 
-def start(monkeypatch, service: FourAccounts, state: SharedState) -> App:
+def start(
+    monkeypatch, service: FourAccounts, state: SharedState, others: tuple[str, ...] = ()
+) -> App:
     deployments = deploy("anthropic", tuple(service.accounts.values()))
     app, gateway = make_gateway(service, deployments, BIG, monkeypatch=monkeypatch, shared=state)
-    small = GatewayRoute("small", tuple(f"{name}:{SMALL}" for name in service.accounts), retries=0)
-    gateway.reconfigure(replace(gateway.config, routes=(*gateway.config.routes, small)))
+    named = {"small": SMALL} | {model: model for model in others}
+    more = (
+        GatewayRoute(match, tuple(f"{name}:{model}" for name in service.accounts), retries=0)
+        for match, model in named.items()
+    )
+    gateway.reconfigure(replace(gateway.config, routes=(*gateway.config.routes, *more)))
     gateway.jitter = Random(1).random  # type: ignore[misc]  # the same dice in every run
     return app
 
@@ -81,6 +87,49 @@ def test_a_model_with_nothing_left_holds_up_no_other_and_no_other_hides_it(monke
                 assert (await ask(apps[number % 2], f"too many {number}")).status == 429
             assert [each.rejected for each in accounts] == [0, 0]
             assert sum(each.used[SMALL] for each in accounts) == 12
+
+    asyncio.run(run())
+
+
+OPUS = ("claude-opus-4-5", "claude-opus-4-6", "claude-opus-4-8", "claude-opus-4-1-20250805")
+
+
+class CountsTogether(Counts):
+    """An account whose service counts all Opus 4 models as one."""
+
+    @property
+    def model(self) -> str:
+        return BIG if super().model in OPUS else super().model
+
+
+@pytest.mark.parametrize("is_told_by", ["headers", "429"])
+def test_models_that_share_their_limits_are_full_together(monkeypatch, address, is_told_by):
+    async def run() -> None:
+        clock = Clock()
+        accounts = (CountsTogether("north"), CountsTogether("south"))
+        service = FourAccounts(clock, *accounts)
+        async with (
+            open_state(SERVER, address, clock) as one,
+            open_state(SERVER, address, clock) as other,
+        ):
+            apps = [start(monkeypatch, service, one, OPUS)]
+            apps.append(start(monkeypatch, service, other, OPUS) if address else apps[0])
+            if is_told_by == "429":  # somebody else has used up the limit
+                for each in accounts:
+                    each.next_rejections = [(429, {"retry-after": "40"})]
+                assert (await ask(apps[0], "first", model=OPUS[0])).status == 429
+            else:
+                for number in range(6):  # by turns, so each model knows of a part only
+                    answer = await ask(apps[0], f"big {number}", model=OPUS[number % 3])
+                    assert answer.status == 200, answer.body
+            sent = [len(each.bodies) for each in accounts]
+            for number, model in enumerate(OPUS * 2):
+                answer = await ask(apps[number % 2], f"more {number}", model=model)
+                assert answer.status == 429
+                assert float(answer.headers["retry-after"]) > 30
+            assert [len(each.bodies) for each in accounts] == sent
+            assert [each.rejected for each in accounts] == [0, 0]
+            assert (await ask(apps[0], "small", model="small")).status == 200
 
     asyncio.run(run())
 

@@ -144,6 +144,36 @@ def test_no_span_of_its_length_sees_more_than_a_limit(per, most, moves):
     asyncio.run(run())
 
 
+sendings = st.lists(
+    st.tuples(st.integers(0, 700), st.integers(1, 9), st.integers(0, 2)), max_size=60
+)
+
+
+@given(st.integers(1, 20), sendings)
+@example(1, [(19, 1, 0), (500, 1, 1), (999, 1, 0)])
+def test_no_span_sees_more_than_a_limit_of_what_was_sent_after_its_reservation(most, moves):
+    """Each reservation is renewed when it is sent: some other requests later."""
+
+    async def run() -> None:
+        clock, bound = Clock(), limit(most, "second")
+        state = LocalUsageCounter(clock)
+        sent: list[tuple[int, int]] = []
+        waiting: list[tuple[str, int, int]] = []  # the id, the amount, and when it was reserved
+        for number, (later, amount, leave) in enumerate(moves):
+            clock.now += later
+            if await state.reserve(str(number), [QuotaUse(bound, amount)]) is None:
+                waiting.append((str(number), amount, clock.now))
+            for id, held, since in waiting[:leave]:
+                if clock.now - since < LENGTHS["second"]:  # else its room may be another one's
+                    state.renew(id, [bound])
+                    sent.append((clock.now, held))
+            del waiting[:leave]
+        for at, _ in sent:
+            assert sum(n for then, n in sent if at <= then < at + LENGTHS["second"]) <= most
+
+    asyncio.run(run())
+
+
 # -- one state and the other ----------------------------------------------------------------------
 
 BOUNDS = (
@@ -159,6 +189,7 @@ amounts = st.lists(st.integers(0, 12), min_size=len(BOUNDS), max_size=len(BOUNDS
 moves = st.lists(
     st.tuples(st.just("reserve"), amounts)
     | st.tuples(st.just("settle"), amounts)
+    | st.tuples(st.just("renew"), amounts)
     | st.tuples(st.just("wait"), st.sampled_from(WAITS)),
     min_size=1,
     max_size=25,
@@ -180,6 +211,9 @@ async def _played(
             said.append(full)
             if full is None:
                 open_.append(f"{clock.now}-{number}")
+        elif open_ and move == "renew":
+            state.renew(open_[-1], [each for each in BOUNDS if each.rolling])
+            await state.wait_until_counted()
         elif open_:
             state.settle(open_.pop(0), takings)
             await state.wait_until_counted()

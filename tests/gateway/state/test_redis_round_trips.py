@@ -30,6 +30,7 @@ from pondero.gateway.quotas.quota import find_quotas
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
 from pondero.gateway.state.shared_state import make_shared_state
+from pondero.transport import announce_departure
 
 PLAIN = GatewayKey("plain", hash_key("text-of-plain"))
 BOUND = GatewayKey(
@@ -66,12 +67,26 @@ class Service(Emulator):
         return super().send(request)
 
 
+class LateService(Service):
+    """A service to which a connection has to be opened: ``connect`` lets time pass."""
+
+    connect: Callable[[], None]
+
+    def send(self, request: HttpRequest, timeouts: Any = None) -> Any:
+        return self._send_late(request)
+
+    async def _send_late(self, request: HttpRequest) -> Any:
+        self.connect()
+        await announce_departure()
+        return await super().send(request)
+
+
 class Gateway:
     """One replica whose Redis is behind the proxy."""
 
-    def __init__(self, proxy: RedisProxy) -> None:
+    def __init__(self, proxy: RedisProxy, service: Service | None = None) -> None:
         self.proxy = proxy
-        self.service = Service(proxy)
+        self.service = service or Service(proxy)
         self.receipts: list[Receipt] = []
         config = GatewayConfig(
             server=ServerConfig(state=proxy.url),
@@ -173,6 +188,25 @@ def test_the_limit_of_a_deployment_takes_one_more_round_trip(redis):
         before, after = await gateway.trips(path, body, "bound")
         assert [trip.count("EVALSHA") for trip in before] == [1, 1]
         assert len(after) == 1
+        await gateway.shared.aclose()
+
+    _run(redis.port, work)
+
+
+@pytest.mark.parametrize("seconds", [0.05, 0.5])
+def test_a_request_that_leaves_late_is_counted_again_without_a_wait(redis, seconds):
+    path, body = "/v1/messages", _messages("spread", WORDS)
+
+    async def work(proxy: RedisProxy) -> None:
+        service = LateService(proxy)
+        gateway = Gateway(proxy, service)
+        times = [gateway.context.now()]
+        gateway.context.now = lambda: times[-1]  # type: ignore[misc]  # only a connection takes time
+        service.connect = lambda: times.append(times[-1] + seconds)
+        await gateway.warm_up(path, {**body, "temperature": 1}, "bound")
+        before, after = await gateway.trips(path, body, "bound")
+        assert [trip.count("EVALSHA") for trip in before] == [1, 1]
+        assert len(after) == (2 if seconds > 0.1 else 1)
         await gateway.shared.aclose()
 
     _run(redis.port, work)

@@ -1,7 +1,8 @@
 """What this process knows of an account: requests on their way, and what its service has left.
 
 What a service reports is kept for each model: Anthropic, OpenAI, Azure and Groq count their models
-apart (their pages on rate limits, read 2026-11-18), and of others it is not known.
+apart (their pages on rate limits, read 2026-11-18), and of others it is not known. Models of which
+the catalog says that they share their limits are one: ``model`` is the name of these limits.
 """
 
 from collections.abc import Callable, Collection, Iterable

@@ -233,14 +233,14 @@ class Accounts:
         return PlacementOption(
             entry,
             weight=weight,
-            use=max([load.find_use(entry.model), *shares]),
+            use=max([load.find_use(entry.limits), *shares]),
             share=(load.placed + load.in_flight) / weight,
             wait=self._find_wait(entry, load),
         )
 
     def _find_wait(self, entry: ModelEntry, load: AccountLoad) -> float:
-        hold = self.find_hold(name_account(entry), entry.model)
-        wait = max(load.find_wait(entry.model), load.find_rest(), hold)
+        hold = self.find_hold(name_account(entry), entry.limits)
+        wait = max(load.find_wait(entry.limits), load.find_rest(), hold)
         # One whose rest is over may be asked: the first request that is placed there probes it. One
         # that rests is no home that a conversation waits for, however soon the rest is over.
         rest = self._pauses.find_rest(name_breaker(entry))
@@ -250,7 +250,7 @@ class Accounts:
         """Return the seconds for which a model is paused at its account, or all of the account."""
         if not (name := entry.deployment):
             return 0.0
-        of_model = self._pauses.find_pause(_name_limits(name, entry.model))
+        of_model = self._pauses.find_pause(_name_limits(name, entry.limits))
         return max(self._pauses.find_pause(name), of_model)
 
     def find_rejection(self, account: str) -> float:
@@ -261,32 +261,37 @@ class Accounts:
         """End the pause of an account that was asked in spite of it, and answered."""
         await self._pauses.end_pause(account)
 
-    def find_hold(self, account: str, model: str) -> float:
-        """Return the seconds for which a model is paused, or full as another replica told."""
-        return max(self.find_rejection(account), self.find_told_hold(account, model))
+    def find_hold(self, account: str, limits: str) -> float:
+        """Return the seconds for which a model is paused, or full as another replica told.
 
-    def find_told_hold(self, account: str, model: str) -> float:
+        ``limits``: the name of the model's rate limits, here and below.
+        """
+        return max(self.find_rejection(account), self.find_told_hold(account, limits))
+
+    def find_told_hold(self, account: str, limits: str) -> float:
         """Return the seconds for which a service wants no requests for a model."""
-        pauses, name = self._pauses, _name_limits(account, model)
+        pauses, name = self._pauses, _name_limits(account, limits)
         return max(pauses.find_pause(name), pauses.find_full(name))
 
-    async def share_limits(self, account: str, model: str, limits: Sequence[RateLimit]) -> None:
+    async def share_limits(self, account: str, limits: str, told: Sequence[RateLimit]) -> None:
         """Tell other replicas if a service reports nothing left, and if it has again.
 
         Only this: what is left otherwise changes with every request, and each replica's own
         answers tell it.
         """
-        name = _name_limits(account, model)
-        wait = max((each.wait for each in limits if each.left < 1), default=0.0)
-        if wait > 0 or (limits and name in self._told):
+        name = _name_limits(account, limits)
+        wait = max((each.wait for each in told if each.left < 1), default=0.0)
+        if wait > 0 or (told and name in self._told):
             await self._pauses.share_full(name, min(wait, LONGEST_WAIT))
             (self._told.add if wait > 0 else self._told.discard)(name)
 
-    async def note_failure(self, account: str, model: str, error: PonderoError) -> None:
+    async def note_failure(
+        self, account: str, model: str, error: PonderoError, *, limits: str
+    ) -> None:
         """Pause an account whose key or credit is rejected, or its model if the service says so.
 
-        A service that has no room, or fails and names a delay, means the model: others of the
-        account may work.
+        A service that fails and names a delay means the model: others of the account may work. One
+        that has no room means all models that share its rate limits.
         """
         if not account or not isinstance(error, ServiceError):
             return
@@ -296,15 +301,15 @@ class Accounts:
             await self._pauses.pause(account, _limit_pause(error.retry_after or REST))
         elif isinstance(error, RateLimited) or (error.status == 429 and error.retry_after):
             pause = _limit_pause(find_delay(error))
-            await self._pauses.pause(_name_limits(account, model), pause)
+            await self._pauses.pause(_name_limits(account, limits), pause)
         elif is_deployment_fault(error) and error.retry_after:
             rest = min(error.retry_after, _LONGEST_REST)
             await self._pauses.open(_name_limits(account, model), rest)
 
 
-def _name_limits(account: str, model: str) -> str:
-    """Return the name of the rate limits and of the breaker of a model at an account."""
-    return f"{account}:{model}"
+def _name_limits(account: str, name: str) -> str:
+    """Return the name of rate limits, or of the breaker of a model, at an account."""
+    return f"{account}:{name}"
 
 
 def find_delay(error: ServiceError) -> float:

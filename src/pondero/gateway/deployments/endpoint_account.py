@@ -1,6 +1,7 @@
 """The account that answers a request to an endpoint: its limit, its pauses and its failures."""
 
 from collections.abc import AsyncIterator
+from contextlib import AbstractContextManager, nullcontext
 
 from msgspec import Struct
 
@@ -9,9 +10,11 @@ from ...catalog import Provider
 from ...dialects import get_dialect
 from ...errors import PonderoError
 from ...exchange import is_deployment_fault, is_fallback_error
+from ...transport import watch_departure
 from ..quotas.endpoint_use import EndpointCall
-from ..quotas.quota import Quota, QuotaUse
+from ..quotas.quota import Quota
 from ..server.context import GatewayContext
+from .account_reservation import NOTHING, AccountReservation
 from .accounts import LAST_PATIENCE, AccountFull
 
 _BYTES = 4  # of a token, where only the service's own count is guessed
@@ -40,13 +43,17 @@ class EndpointAccount:
         self._id = id
         self.name = account
         self._model = model
+        self._limits = provider.name_limits(model)
         self._is_told = is_told
         self._caller = get_dialect(provider.dialect).caller()
         self._load = gateway.accounts.load(account)
         self._quotas = gateway.accounts.quotas(account) if account else ()
         self._number: int | None = None
-        self._is_reserved = False
+        self._reservation = AccountReservation(gateway, id, self._quotas)
         self._is_forced = False
+        self._left = 0.0  # seconds that it may yet wait for room
+        self._most: Usage | None = None
+        self._tokens = 0  # of the request, about
         self.call: EndpointCall | None = None
 
     async def reserve(self, most: Usage | None, *, size: int, is_last: bool) -> None:
@@ -57,32 +64,50 @@ class EndpointAccount:
         """
         accounts = self._gateway.accounts
         self._is_forced = is_last and bool(self.name) and accounts.find_rejection(self.name) > 0
-        left = LAST_PATIENCE if is_last else 0.0
-        while (wait := await self._find_lack(most, size // _BYTES)) > 0:
-            if wait > left:
+        self._left = LAST_PATIENCE if is_last else 0.0
+        self._most, self._tokens = most, size // _BYTES
+        await self._wait_for_room()
+
+    async def _wait_for_room(self) -> None:
+        while (wait := await self._find_lack()) > 0:
+            if wait > self._left:
                 raise self.make_full(wait)
-            left -= wait
+            self._left -= wait
             await self._gateway.sleep(wait)
+
+    def watch_departure(self) -> AbstractContextManager[None]:
+        """Count the request from the moment when it leaves, if it is sent in this block."""
+        return watch_departure(self._depart) if self._quotas else nullcontext()
+
+    async def _depart(self) -> None:
+        """Count the request from now; raises AccountFull if its room is gone."""
+        while not self._reservation.renew():
+            self._left = max(0.0, self._left - self._reservation.find_age())
+            self._reservation.settle(NOTHING)
+            if (number := self._number) is not None:
+                self._number = None
+                self._load.cancel(number)
+            await self._wait_for_room()
 
     def make_full(self, wait: float) -> AccountFull:
         """Return the error that says when there is room."""
         message = f"{self.name} has no room for this request now; ask again in {wait:.0f} s"
         return AccountFull(message, status=429, retry_after=wait)
 
-    async def _find_lack(self, most: Usage | None, tokens: int) -> float:
+    async def _find_lack(self) -> float:
         """Reserve if there is room; return the seconds for which there is none."""
         if not self.name:
             return 0.0
-        accounts = self._gateway.accounts
+        accounts, tokens = self._gateway.accounts, self._tokens
         find_hold = accounts.find_told_hold if self._is_forced else accounts.find_hold
-        hold = find_hold(self.name, self._model)
-        if (wait := max(hold, self._load.find_wait(self._model, tokens))) > 0:
+        hold = find_hold(self.name, self._limits)
+        if (wait := max(hold, self._load.find_wait(self._limits, tokens))) > 0:
             return wait
-        number = self._load.begin(self._model, tokens)
+        number = self._load.begin(self._limits, tokens)
         if self._quotas:
-            uses = [QuotaUse(each, self._find_amount(each, most)) for each in self._quotas]
+            amounts = {each.unit: self._find_amount(each, self._most) for each in self._quotas}
             try:
-                full = await self._gateway.state.reserve(self._id, uses)
+                full = await self._reservation.reserve(amounts)
             except BaseException:
                 self._load.cancel(number)
                 raise
@@ -91,7 +116,6 @@ class EndpointAccount:
                 self._load.note_full(full.wait)
                 may_end_early = full.bound.unit == "tokens" and self._load.in_flight > 0
                 return max(min(full.wait, _LOOK) if may_end_early else full.wait, 0.001)
-            self._is_reserved = True
         self._number = number
         return 0.0
 
@@ -112,22 +136,19 @@ class EndpointAccount:
             return
         said = self._caller.rate_limits.read(head.headers, self._gateway.now())
         is_served = head.status == 200
-        taken = self._load.note_limits(self._model, self._number, said, is_served=is_served)
-        await self._gateway.accounts.share_limits(self.name, self._model, taken)
+        taken = self._load.note_limits(self._limits, self._number, said, is_served=is_served)
+        await self._gateway.accounts.share_limits(self.name, self._limits, taken)
 
     def settle(self) -> None:
         """Count what the request took."""
         if (number := self._number) is not None:
             self._number = None
             self._load.end(number)
-        if self._is_reserved:
-            self._is_reserved = False
+        if self._reservation.is_held:
             tokens = self.call.find_usage()[0].known_total if self.call is not None else 0
             if tokens and self._is_told:
                 self._load.note_largest(self._model, tokens)
-            taken = {"requests": int(self.call is not None), "tokens": tokens}
-            uses = [QuotaUse(each, taken[each.unit]) for each in self._quotas]
-            self._gateway.state.settle(self._id, uses)
+            self._reservation.settle({"requests": int(self.call is not None), "tokens": tokens})
 
     async def note_error(self, error: PonderoError) -> bool:
         """Note a failure; return whether another account might answer."""
@@ -135,7 +156,8 @@ class EndpointAccount:
             breakers, name = self._gateway.breakers, f"{self.name}:{self._model}"
             is_fault = is_deployment_fault(error)
             await (breakers.record_failure if is_fault else breakers.record_success)(name)
-            await self._gateway.accounts.note_failure(self.name, self._model, error)
+            accounts, limits = self._gateway.accounts, self._limits
+            await accounts.note_failure(self.name, self._model, error, limits=limits)
         return is_fallback_error(error)
 
     async def note_rejection(self, head: ResponseHead, body: bytes) -> bool:

@@ -4,15 +4,18 @@ Tokens of answers are reserved with the quotas of the key (``SocketQuota``); wha
 is settled here.
 """
 
+from collections.abc import Mapping
 from itertools import count
 
 from ...canon import HttpResponse, ResponseHead, Usage
 from ...errors import PonderoError
 from ...transport import SocketRejection
-from ..quotas.quota import Quota, QuotaUse
+from ..quotas.quota import Quota, Unit
+from .account_reservation import NOTHING, AccountReservation
 from .accounts import LAST_PATIENCE, AccountFull
 from .endpoint_account import EndpointAccount
 
+_REQUEST: Mapping[Unit, int] = {"requests": 1}
 _ANYTHING = Usage(1, output=0)  # a socket may open if anything is left
 
 
@@ -46,15 +49,19 @@ class SocketAccount(EndpointAccount):
     async def ask(self) -> bool:
         """Count a request for an answer; return False if the account takes no more for a while."""
         limits = [each for each in self._quotas if each.unit == "requests"]
-        left = LAST_PATIENCE if limits else 0.0
-        uses = [QuotaUse(each, 1) for each in limits]
-        id = f"{self._id}.{next(self._numbers)}"
-        while uses and (full := await self._gateway.state.reserve(id, uses)) is not None:
-            if full.wait > left:
+        if not limits:
+            return True
+        request = AccountReservation(self._gateway, f"{self._id}.{next(self._numbers)}", limits)
+        left = LAST_PATIENCE
+        while (full := await request.reserve(_REQUEST)) is not None or not request.renew():
+            wait = max(full.wait, 0.001) if full is not None else request.find_age()
+            request.settle(NOTHING)
+            if wait > left:
                 return False
-            left -= max(full.wait, 0.001)
-            await self._gateway.sleep(full.wait)
-        self._gateway.state.settle(id, uses)
+            left -= wait
+            if full is not None:
+                await self._gateway.sleep(wait)
+        request.settle(_REQUEST)
         return True
 
     def close(self, tokens: int | None) -> None:
@@ -62,8 +69,4 @@ class SocketAccount(EndpointAccount):
         if (number := self._number) is not None:
             self._number = None
             self._load.end(number)
-        if self._is_reserved:
-            self._is_reserved = False
-            taken = {"requests": int(tokens is not None), "tokens": tokens or 0}
-            uses = [QuotaUse(each, taken[each.unit]) for each in self._quotas]
-            self._gateway.state.settle(self._id, uses)
+        self._reservation.settle({"requests": int(tokens is not None), "tokens": tokens or 0})

@@ -112,6 +112,11 @@ def name_arrival_span(per: str) -> str:
     return f"{per} after arrival"
 
 
+def find_length(quota: Quota) -> float:
+    """Return the seconds for which use counts under a rolling quota, at least."""
+    return _LENGTHS[quota.per] / 1000
+
+
 def find_window(quota: Quota, now: int) -> Window:
     """Return the window of a quota at a moment; ``lua/windows.lua`` computes the same."""
     if quota.rolling:

@@ -43,6 +43,10 @@ class UsageCounter(Protocol):
         """Return what is reserved for a request, by the names of the counters."""
         ...
 
+    def renew(self, id: str, quotas: Sequence[Quota]) -> None:
+        """Count a reservation under rolling quotas from now, without waiting."""
+        ...
+
     def settle(self, id: str, uses: Sequence[QuotaUse]) -> None:
         """Replace a reservation by actual use, without waiting: the request may be cancelled."""
         ...
@@ -79,7 +83,7 @@ class LocalUsageCounter:
     def __init__(self, clock: Callable[[], int] = now_ms) -> None:
         self._clock = clock
         self._slots: dict[str, _Slots] = {}  # by the name of the counter
-        self._reserved: dict[str, dict[str, tuple[int, int]]] = {}  # by request and bound
+        self._reserved: dict[str, dict[str, tuple[int, int]]] = {}  # by request and counter
 
     async def reserve(
         self, id: str, uses: Sequence[QuotaUse], *, unread: UnreadAnswers | None = None
@@ -113,6 +117,17 @@ class LocalUsageCounter:
     def find_reserved(self, id: str) -> Mapping[str, int]:
         """Return what is reserved for a request."""
         return {name: amount for name, (_, amount) in self._reserved.get(id, {}).items()}
+
+    def renew(self, id: str, quotas: Sequence[Quota]) -> None:
+        """Count a reservation from now; ``lua/renew.lua`` does the same."""
+        reserved, now = self._reserved.get(id) or {}, self._clock()
+        for each in quotas:
+            slots = self._find_slots(each, now)
+            slot, amount = reserved.get(each.name) or (slots.slot, 0)
+            if slot < slots.slot and slot in slots.counts:  # else the clock has jumped
+                slots.add(slot, -amount)
+                slots.add(slots.slot, amount)
+                reserved[each.name] = (slots.slot, amount)
 
     def settle(self, id: str, uses: Sequence[QuotaUse]) -> None:
         """Correct a reservation, once; one whose slot is forgotten counts no more."""

@@ -239,7 +239,8 @@ class EndpointExchange:
         account.call = call
         with self._watch() if can_repeat else nullcontext():
             try:
-                answer = await self._send(http, call, content.pieces)
+                with account.watch_departure():
+                    answer = await self._send(http, call, content.pieces)
             except TransportError as error:
                 await account.note_error(error)
                 if is_last:

@@ -196,7 +196,7 @@ async def _attempt(
         await deliver(gateway, address_history(routed, entry), attempt, writer, record)
     except PonderoError as error:
         await _find_breaker_step(gateway, error)(breaker)
-        await gateway.accounts.note_failure(turn.account, entry.model, error)
+        await gateway.accounts.note_failure(turn.account, entry.model, error, limits=entry.limits)
         return error.with_traceback(None)  # it would keep this frame, which keeps it
     except BaseException:  # the client left, or a defect of ours: no word on the deployment
         await gateway.breakers.cancel_probe(breaker)

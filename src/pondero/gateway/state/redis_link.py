@@ -35,7 +35,7 @@ _PROCESS = "process"  # the process of Redis that has the epoch
 _COUNTERS = (f"{PREFIX}budget:*", f"{PREFIX}limit:*")
 _POLICY = "maxmemory-policy"
 _TRIES = 5  # to find an epoch that does not change meanwhile
-_USUAL = ("reserve", "settle", "breaker")  # scripts that requests wait for
+_USUAL = ("reserve", "settle", "renew", "breaker")  # scripts that requests wait for
 
 
 class SharedStateLost(Overloaded):

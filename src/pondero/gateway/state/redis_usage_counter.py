@@ -96,6 +96,20 @@ class RedisUsageCounter:
         uses = () if reservation is None else reservation.uses
         return {each.bound.name: each.amount for each in uses}
 
+    def renew(self, id: str, quotas: Sequence[Quota]) -> None:
+        """Count a reservation from now; what is sent later finds it there."""
+        reservation = self._open.get(id)
+        if reservation is None:
+            return
+        self._mirror.renew(id, quotas)
+        placed = self._place(QuotaUse(each.bound, each.amount) for each in reservation.uses)
+        self._open[id] = replace(reservation, uses=placed)
+        if reservation.epoch and not self._link.is_away:
+            keys = [EPOCH, _RESERVATIONS, *(each.name for each in quotas)]
+            windows = _flat(_window_of(each) for each in quotas)
+            arguments = [reservation.epoch, id, *windows]
+            self._keep_task(self._link.send_script("renew", keys, arguments))
+
     def settle(self, id: str, uses: Sequence[QuotaUse]) -> None:
         """Correct a reservation, once; if Redis is unreachable, later."""
         reservation = self._open.pop(id, None)
