@@ -32,7 +32,7 @@ from .departure import DEPARTURE, announce_departure
 from .direct_connection import DirectConnection
 from .packed_body import CODINGS, PackedBody
 from .settings import HttpSettings
-from .shell import join_pieces
+from .shell import read_body_until
 from .sockets import Sockets
 from .tls import describe_certificate_fix
 
@@ -320,7 +320,7 @@ class DirectResponseStream:
         The exception that ends an iteration takes longer than all this about a short answer.
         """
         if self._packed is not None:
-            return await join_pieces(self, most)
+            return await read_body_until(self, most)
         connection = self._connection
         pieces: list[bytes] = []
         while connection is not None and most >= 0:

@@ -140,7 +140,7 @@ class AsyncShell:
         self._has_more = False
         read_all = getattr(self._answer, "read_all", None)
         if read_all is None:
-            return await join_pieces(self._pieces, most)  # type: ignore[arg-type]  # Send was first
+            return await read_body_until(self._pieces, most)  # type: ignore[arg-type]  # Send was first
         body: bytes = await read_all(most)
         return body
 
@@ -153,7 +153,7 @@ class AsyncShell:
         return _add_date(answer.head) if "retry-after" in answer.head.headers else answer.head
 
 
-async def join_pieces(body: AsyncIterable[bytes], most: int) -> bytes:
+async def read_body_until(body: AsyncIterable[bytes], most: int) -> bytes:
     """Return all pieces of a body, or the first ones if they have more than ``most`` bytes."""
     pieces: list[bytes] = []
     async for piece in body:
