@@ -76,6 +76,16 @@ def test_a_budget_is_used_to_the_full_only_at_its_end():
     )
 
 
+def test_a_budget_of_nearly_nothing_hides_no_other_alert():
+    key = GatewayKey("ci", hash_key("ci"), budget=SpendBudget(cost=1e-12, tokens=10))
+    config = GatewayConfig(ServerConfig(), (ROUTE,), keys=(key,))
+    gateway = GatewayContext(config, Emulator(any_model=True))
+    (tokens,) = [quota for quota in find_quotas(key) if quota.unit == "tokens"]
+    assert asyncio.run(gateway.state.reserve("1", [QuotaUse(tokens, 9)])) is None
+
+    assert [each.text for each in alerts(gateway)] == ["90% of 10 tokens per month is used"]
+
+
 def test_a_paused_model_is_an_alert_until_it_answers():
     gateway = make_gateway()
 

@@ -228,7 +228,7 @@ def _list_quotas(
             found.append(Quota(holder, "tokens", limit.tokens, limit.per, rolling=True))
     if budget is not None:
         if budget.cost is not None:  # the unit is part of stored counts, so it keeps its name
-            cost = round(budget.cost * BILLION)
+            cost = max(1, round(budget.cost * BILLION))  # a share of nothing is no number
             found.append(Quota(holder, "money", cost, budget.per, rolling=False))
         if budget.tokens is not None:
             found.append(Quota(holder, "tokens", budget.tokens, budget.per, rolling=False))
