@@ -3,7 +3,7 @@
 Only the answer that creates a key shows it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from msgspec import Meta, MsgspecError, Struct, defstruct, json
@@ -27,6 +27,7 @@ from .operation import JSON, ActionResult
 _LOWERED = 3  # models whose answers a budget shortens, as examples
 _FIXED = ("name", "hash")  # of a key
 _SETTINGS: Sequence[FieldInfo] = [each for each in fields(GatewayKey) if each.name not in _FIXED]
+_NAMES = frozenset(each.name for each in _SETTINGS)
 _TIMES = {"anyOf": [{"format": "date-time"}, {"format": "date"}]}  # a day ends in UTC
 _INPUTS = {"expires": Annotated[str, Meta(extra_json_schema=_TIMES)] | None}
 _OPTIONAL: list[tuple[str, Any, Any]] = [
@@ -207,6 +208,7 @@ async def create_key(gateway: GatewayContext, call: AdminCall) -> ActionResult:
     """Create a key."""
     rules = read_object(call.http)
     name = rules.pop("name", None)
+    _check_names(rules, _NAMES)
     if not isinstance(name, str) or not name.strip():
         raise BadParameter("a key needs a name that says whose it is")
     name = name.strip()
@@ -223,6 +225,7 @@ async def change_key(gateway: GatewayContext, call: AdminCall) -> ActionResult:
     revision = rules.pop("revision", None)
     if revision is not None and not isinstance(revision, str):
         raise BadParameter("invalid revision; send that of the key, or none")
+    _check_names(rules, _NAMES.union(_FIXED))
     if not rules:
         raise BadParameter('name what to change, such as {"blocked": true}')
     if rules.keys() == {"blocked"}:  # also possible for a key of gateway.toml
@@ -251,6 +254,12 @@ async def remove_key(gateway: GatewayContext, call: AdminCall) -> ActionResult:
         subject=call.name,
         before=describe_key(edit.before),
     )
+
+
+def _check_names(rules: Mapping[str, Json], known: frozenset[str]) -> None:
+    """Raise BadParameter for a setting that a key does not have, whatever its value."""
+    for name in rules.keys() - known:
+        raise BadParameter(f"a key has no setting {name[:100]!r}; use {' '.join(sorted(known))}")
 
 
 def read_object(http: HttpRequest) -> dict[str, Json]:
