@@ -155,6 +155,35 @@ class LateAwaited(Hook):
         return asyncio.sleep(60)
 
 
+class Steady(Hook):
+    """Takes some time for every event, and for all of them more than one call may take."""
+
+    async def on_event(self, call: HookCall, event, /) -> None:
+        await asyncio.sleep(0.1)
+
+
+class PlainSteady(Hook):
+    def on_event(self, call: HookCall, event, /) -> None:
+        time.sleep(0.1)
+
+
+class AwaitedSteady(Hook):
+    def on_event(self, call: HookCall, event, /):
+        return asyncio.sleep(0.1)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("hook", ["Steady", "PlainSteady", "AwaitedSteady"])
+def test_events_that_arrive_together_have_the_time_of_a_call_each(hook, stream):
+    begun = time.monotonic()
+
+    answer = _ask(Gate(_hook(hook, seconds=0.5)), stream=stream)
+
+    assert time.monotonic() - begun > 0.5
+    assert answer.status == 200
+    assert b"event: error" not in answer.body
+
+
 def test_what_is_awaited_has_the_same_time():
     answer = _ask(Gate(_hook("LateAwaited", seconds=0.1)))
     assert "took longer than 0.1 s" in _message(answer)

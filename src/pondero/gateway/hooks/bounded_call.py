@@ -6,10 +6,11 @@ is: they do not wait for it then. What one client sends has no effect on the req
 
 import logging
 from asyncio import CancelledError, Future, Task, get_running_loop, wait
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import cached_property
 from inspect import isawaitable, iscoroutine, iscoroutinefunction
-from typing import Any, NoReturn
+from time import monotonic
+from typing import Any, NoReturn, TypeVar
 
 from ...errors import BadRequest
 from ..config.model import HookConfig
@@ -19,6 +20,8 @@ from .interface import Hook
 from .threads import HookThreads, Outcome, TooManyLost, run_function
 
 LOG = logging.getLogger("pondero.gateway")
+
+T = TypeVar("T")
 
 FAILED = "hook_failed"
 """The adjustment of a request that went on without a hook that failed."""
@@ -41,6 +44,28 @@ class HookFailure(Exception):
 
 class _TooSlow(Exception):
     """A call did not end in its time."""
+
+
+class _Deadline:
+    """Until when the call that runs now may take; of calls in a row each has the whole time."""
+
+    __slots__ = ("_seconds", "end")
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self.end: float = 0.0
+        self.begin_call()
+
+    def begin_call(self) -> None:
+        """Begin the time of a call, in any thread: the time of an event loop is its own."""
+        self.end = monotonic() + self._seconds
+
+    def each(self, values: Sequence[T]) -> Iterator[T]:
+        """Yield what is called or awaited in a row; the first has what is left of the time."""
+        for number, value in enumerate(values):
+            if number:
+                self.begin_call()
+            yield value
 
 
 class BoundedHook:
@@ -102,43 +127,43 @@ class BoundedHook:
     async def _run(self, client: str, name: str, arguments: Sequence[tuple[Any, ...]]) -> Outcome:
         """Return the results, or what was raised; raises _TooSlow and TooManyLost."""
         method = getattr(self.hook, name)
-        end = get_running_loop().time() + self.config.seconds
+        deadline = _Deadline(self.config.seconds)
 
         async def run() -> list[Any]:
-            return [await method(*each) for each in arguments]
+            return [await method(*each) for each in deadline.each(arguments)]
 
         if iscoroutinefunction(method):
-            return await self._await(run(), end)
+            return await self._await(run(), deadline)
         awaitable: list[Any] = []
 
         def run_here() -> list[Any]:
-            results = [method(*each) for each in arguments]
+            results = [method(*each) for each in deadline.each(arguments)]
             awaitable.extend(filter(isawaitable, results))
             return results
 
-        outcome = await self._run_in_thread(client, run_here, end)
+        outcome = await self._run_in_thread(client, run_here, deadline)
         if awaitable and outcome.error is None:  # an ``async def`` in a decorator is plain
-            return await self._await(_await_each(outcome.value), end)
+            return await self._await(_await_each(outcome.value, deadline), deadline)
         return outcome
 
     async def _run_in_thread(
-        self, client: str, function: Callable[[], list[Any]], end: float
+        self, client: str, function: Callable[[], list[Any]], deadline: _Deadline
     ) -> Outcome:
         loop, threads = get_running_loop(), self._threads
         call = threads.begin(client, function)
         try:
-            return await self._wait_until(call.outcome, end)
+            return await self._wait_until(call.outcome, deadline)
         except _TooSlow:
             threads.give_up(call)
             raise
         except BaseException:  # the client left; the call has its time nevertheless
-            loop.call_at(end, threads.give_up, call)
+            loop.call_later(deadline.end - monotonic(), threads.give_up, call)
             raise
 
-    async def _await(self, value: Awaitable[list[Any]], end: float) -> Outcome:
+    async def _await(self, value: Awaitable[list[Any]], deadline: _Deadline) -> Outcome:
         task = begin_await(value)
         try:
-            return await self._wait_until(task, end)
+            return await self._wait_until(task, deadline)
         finally:
             if not task.done():
                 self._left.add(task)
@@ -147,17 +172,20 @@ class BoundedHook:
                 # It may tidy up as long as it may run; then it is left where it is.
                 get_running_loop().call_later(self.config.seconds, task.cancel)
 
-    async def _wait_until(self, future: Future[Outcome], end: float) -> Outcome:
-        """Return the outcome of a call; raises _TooSlow if it is not there in time."""
-        loop = get_running_loop()
-        for _ in range(_EXTENSIONS + 1):
-            await wait({future}, timeout=max(0.0, end - loop.time()))
+    async def _wait_until(self, future: Future[Outcome], deadline: _Deadline) -> Outcome:
+        """Return the outcome of calls in a row; raises _TooSlow if one is not there in time."""
+        extensions = 0
+        while True:
+            end = deadline.end
+            await wait({future}, timeout=max(0.0, end - monotonic()))
             if future.done():
                 return Outcome(error=CancelledError()) if future.cancelled() else future.result()
-            if loop.time() - end < _HELD_UP:
-                break
-            end = loop.time() + self.config.seconds  # another call held up the loop all the while
-        raise _TooSlow
+            if deadline.end != end:
+                continue  # the next call has begun meanwhile
+            if extensions == _EXTENSIONS or monotonic() - end < _HELD_UP:
+                raise _TooSlow
+            extensions += 1
+            deadline.begin_call()  # another call held up the loop all the while
 
     async def _fail_late(self, client: str, problem: str) -> NoReturn:
         await self.breakers.record_failure(client)
@@ -181,11 +209,11 @@ def _has(hook: Hook, name: str) -> bool:
     return getattr(type(hook), name) is not getattr(Hook, name)
 
 
-async def _await_each(results: Sequence[Any]) -> list[Any]:
+async def _await_each(results: Sequence[Any], deadline: _Deadline) -> list[Any]:
     """Return results in place of those that have to be awaited."""
     found: list[Any] = []
     try:
-        for each in results:
+        for each in deadline.each(results):
             found.append(await each if isawaitable(each) else each)  # noqa: PERF401 - the others are closed below
     finally:
         for each in results[len(found) :]:
