@@ -19,6 +19,8 @@ from pondero.canon import (
     Request,
     Text,
     TextDelta,
+    Usage,
+    UsageUpdate,
 )
 from pondero.gateway import Hook, HookCall, Reject
 from pondero.gateway.config.model import HookConfig
@@ -231,6 +233,40 @@ def test_a_stored_answer_is_the_one_that_was_shown():
     assert answer.status == 200
     assert ANSWER.encode() not in answer.body
     assert b"#" * len(ANSWER) in answer.body
+
+
+WRONG = Usage(input=-1, output=0, total=-1)
+
+
+class Counts(Hook):
+    """Writes counts of its own at every place for them, and more of them."""
+
+    changes_answers = True
+
+    def on_event(self, call: HookCall, event, /) -> list:
+        if isinstance(event, Finished | UsageUpdate):
+            event = replace(event, usage=WRONG)
+        return [UsageUpdate(WRONG), event]
+
+
+class CountsAtTheEnd(Hook):
+    changes_answers = True
+
+    def on_reply(self, call: HookCall, reply, /) -> Reply:
+        return replace(reply, usage=WRONG)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("hook", ["Counts", "CountsAtTheEnd"])
+@pytest.mark.parametrize("front", FRONTS)
+def test_a_hook_changes_no_count_of_tokens(front, hook, stream):
+    gate = Gate(_hook(hook))
+
+    reply = _send(gate, front, stream=stream)
+
+    assert reply.text == ANSWER
+    assert reply.usage == _send(Gate(), front, stream=stream).usage
+    assert [each.end for each in gate.receipts] == ["done"]
 
 
 class Inserts(Hook):

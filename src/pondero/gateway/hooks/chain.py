@@ -241,7 +241,7 @@ class _Layer:
         if not self.hook.holds_streams:
             return events
         held, self._held = self._held, []
-        return held if read is None else list(iter_events(read))
+        return held if read is None else list(iter_events(replace(read, usage=reply.usage)))
 
 
 def _make_reply(assembler: Assembler, end: Finished) -> Reply:

@@ -1,7 +1,7 @@
 """The parts of an answer as a hook shows them: their ends say the same as their deltas.
 
 Some clients read deltas, others the end of a part, which has its whole text once more. A hook that
-changes the deltas alone has changed the part for all of them.
+changes the deltas alone has changed the part for all of them. The counts stay those of the service.
 """
 
 from collections.abc import Sequence
@@ -21,6 +21,7 @@ from ...canon import (
     ThinkingDelta,
     ToolCall,
     ToolDelta,
+    UsageUpdate,
     parse_arguments,
 )
 from .results import WrongResult
@@ -46,9 +47,13 @@ class ShownParts:
         ends = [number for number, each in enumerate(events, 1) if isinstance(each, Finished)]
         if ends != ([len(events)] if isinstance(event, Finished) else []):
             raise WrongResult("returned events without the end of the answer, or with another one")
+        if not isinstance(event, UsageUpdate):
+            events = [each for each in events if not isinstance(each, UsageUpdate)]
         return [self._show(each, event) for each in events]
 
     def _show(self, shown: Event, event: Event) -> Event:
+        if shown is not event and isinstance(shown, Finished | UsageUpdate):
+            return _with_counts(shown, event)
         if isinstance(shown, PartStart):
             self._shown[shown.index] = []
         elif isinstance(shown, _DELTAS):
@@ -65,6 +70,13 @@ class ShownParts:
 
 def _read_text(delta: TextDelta | ThinkingDelta | ToolDelta) -> str:
     return delta.json if isinstance(delta, ToolDelta) else delta.text
+
+
+def _with_counts(shown: Finished | UsageUpdate, event: Event) -> Event:
+    """Return the event in place of another, with the counts and the verdict of that one."""
+    if isinstance(shown, Finished) and isinstance(event, Finished):
+        return replace(shown, usage=event.usage, verdict=event.verdict)
+    return event if isinstance(event, UsageUpdate) else shown
 
 
 def _with_text(part: Part, text: str) -> Part:
