@@ -387,6 +387,22 @@ def test_a_wrong_key_is_refused_with_a_sentence(body):
     assert asyncio.run(gate.keys.all()) == ()
 
 
+@pytest.mark.parametrize("settings", [{"name": "TEXT"}, {"name": "x", "models": ["TEXT/high"]}])
+def test_no_view_shows_a_key_that_was_taken_for_a_name_or_a_setting(settings):
+    gate = gate_of()
+    key = json.loads(said(gate, "POST", "/admin/keys", {"name": "ci"}).body)["key"]
+    body = json.loads(json.dumps(settings).replace("TEXT", key))
+
+    answers = [
+        said(gate, "POST", "/admin/keys", body),
+        said(gate, "PATCH", "/admin/keys/ci", {"models": [key]}),
+    ]
+
+    assert [each.status for each in answers] == [400, 400]
+    for answer in (*answers, said(gate, "GET", "/admin/keys"), said(gate, "GET", "/admin/audit")):
+        assert key.encode() not in answer.body
+
+
 # -- the dial --------------------------------------------------------------------------------------
 
 

@@ -17,7 +17,14 @@ from msgspec.structs import replace
 
 from ...canon import Json, convert_json, dump_json
 from ...errors import BadParameter, BadThinking, StoreError
-from ...store import Database, Schema, check_auto, data_folder, write_atomic
+from ...store import (
+    Database,
+    Schema,
+    check_auto,
+    data_folder,
+    holds_secret,
+    write_atomic,
+)
 from ...thinking import parse_intent
 from ..config.endpoint_section import find_endpoint_problem
 from ..config.level_order import find_order_problem
@@ -443,6 +450,9 @@ class KeyRing:
 
     def _build(self, row: Mapping[str, Json]) -> GatewayKey:
         key = _build_key(row)
+        text = dump_json({name: value for name, value in row.items() if name != "hash"})
+        if holds_secret(text):
+            raise BadParameter("invalid key: a name or a setting has the text of a key in it")
         if key.group is not None and not self._has_group(key.group):
             message = f"unknown group {key.group!r}; groups are in gateway.toml, as [[group]]"
             raise BadParameter(message)
