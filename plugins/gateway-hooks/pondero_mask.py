@@ -16,7 +16,16 @@ import msgspec
 from msgspec import Struct, UnsetType, json
 from msgspec.structs import asdict, replace
 
-from pondero.canon import Blob, Event, PartEnd, Request, TextDelta, ThinkingDelta, ToolDelta
+from pondero.canon import (
+    Blob,
+    Event,
+    PartEnd,
+    PartStart,
+    Request,
+    TextDelta,
+    ThinkingDelta,
+    ToolDelta,
+)
 from pondero.gateway import Hook, HookCall
 
 PATTERNS: Mapping[str, str] = {
@@ -80,18 +89,26 @@ class Mask(Hook):
         if not hidden:
             return [event]
         waiting: dict[int, tuple[type, str]] = call.notes.setdefault("waiting", {})
+        written: set[int] = call.notes.setdefault("written", set())  # calls of tools without JSON
         match event:
+            case PartStart(index, name=name):
+                if any(tool.name == name and tool.kind == "text" for tool in call.request.tools):
+                    written.add(index)
+                return [event]
             case TextDelta(index, text) | ThinkingDelta(index, text) | ToolDelta(index, text):
                 kind = type(event)
                 text = waiting.pop(index, (kind, ""))[1] + text
                 ready, rest = _split(text)
                 if rest:
                     waiting[index] = (kind, rest)
-                return [kind(index, _restore(kind, ready, hidden))] if ready else []
+                in_json = kind is ToolDelta and index not in written
+                return [kind(index, _restore(ready, hidden, in_json=in_json))] if ready else []
             case PartEnd(index, part):
                 kind, rest = waiting.pop(index, (TextDelta, ""))
                 whole = PartEnd(index, _apply(lambda text: _put_back(text, hidden), part))
-                return [kind(index, _restore(kind, rest, hidden)), whole] if rest else [whole]
+                in_json = kind is ToolDelta and index not in written
+                shown = _restore(rest, hidden, in_json=in_json)
+                return [kind(index, shown), whole] if rest else [whole]
             case _:
                 return [event]
 
@@ -169,9 +186,9 @@ def _put_back(text: str, hidden: Mapping[str, str]) -> str:
     return _PLACEHOLDER.sub(lambda found: hidden.get(found[0], found[0]), text)
 
 
-def _restore(kind: type, text: str, hidden: Mapping[str, str]) -> str:
+def _restore(text: str, hidden: Mapping[str, str], *, in_json: bool) -> str:
     """Return a delta's text with its values; those inside of JSON are escaped."""
-    if kind is not ToolDelta:
+    if not in_json:
         return _put_back(text, hidden)
     return _PLACEHOLDER.sub(lambda found: _escape(hidden.get(found[0], found[0])), text)
 

@@ -136,6 +136,28 @@ def test_values_return_whole_wherever_the_deltas_are_cut(texts, kind, data):
     assert (told.arguments["a"] if isinstance(told, ToolCall) else told.text) == whole
 
 
+@pytest.mark.parametrize("size", [1, 5, 30, 100])
+def test_values_return_as_they_are_in_the_calls_of_a_tool_that_takes_text(size):
+    value = '<<a "quoted" \\ line\n>>'
+    settings = {"secret": "env:MASK_SECRET", "patterns": {"name": "<<[^>]*>>"}}
+    hook = Mask(settings)
+    tools = (pondero.Tool("shell", kind="text"), pondero.Tool("send_mail"))
+    call = _make_call(Request("m", (Message("user", (Text(value),)),), tools=tools))
+    masked = hook.on_request(call).messages[0].parts[0].text
+    command = f"echo {masked} {masked}"
+
+    def show(index: int, name: str, text: str) -> str:
+        pieces = [text[at : at + size] for at in range(0, len(text), size)]
+        start = PartStart(index, "tool_call", "1", name)
+        end = PartEnd(index, ToolCall("1", name, {}))
+        events = [start, *(ToolDelta(index, piece) for piece in pieces), end]
+        shown = [each for event in events for each in hook.on_event(call, event)]
+        return "".join(each.json for each in shown if isinstance(each, ToolDelta))
+
+    assert show(0, "shell", command) == f"echo {value} {value}"
+    assert json.loads(show(1, "send_mail", json.dumps([command]))) == [f"echo {value} {value}"]
+
+
 def _make_mask() -> Mask:
     import os
 

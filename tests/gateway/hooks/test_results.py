@@ -19,6 +19,8 @@ from pondero.canon import (
     Request,
     Text,
     TextDelta,
+    ToolCall,
+    ToolDelta,
     Usage,
     UsageUpdate,
 )
@@ -26,6 +28,7 @@ from pondero.gateway import Hook, HookCall, Reject
 from pondero.gateway.config.model import HookConfig
 from pondero.gateway.hooks import results
 from pondero.gateway.hooks.results import LONGEST_MESSAGE, MOST_EVENTS
+from pondero.gateway.hooks.shown_parts import ShownParts
 
 QUESTION = "What is 17 * 23?"
 ANSWER = "17 * 23 = 391"
@@ -233,6 +236,15 @@ def test_a_stored_answer_is_the_one_that_was_shown():
     assert answer.status == 200
     assert ANSWER.encode() not in answer.body
     assert b"#" * len(ANSWER) in answer.body
+
+
+def test_the_text_of_a_tool_call_stays_text_if_a_hook_changes_its_deltas():
+    shown = ShownParts()
+    call = ToolCall("1", "shell", '{"a": 1}')
+    shown.feed(PartStart(0, "tool_call", "1", "shell"), None)
+    shown.feed(ToolDelta(0, '{"a": 1}'), [ToolDelta(0, '{"a": 2}')])
+
+    assert shown.feed(PartEnd(0, call), None) == [PartEnd(0, replace(call, arguments='{"a": 2}'))]
 
 
 WRONG = Usage(input=-1, output=0, total=-1)

@@ -86,6 +86,8 @@ def _with_text(part: Part, text: str) -> Part:
             return replace(part, text=text, citations=(), tokens=UNSET)
         case Thinking():
             return replace(part, text=text)
+        case ToolCall(arguments=str()):  # of a tool that is called with text, which may be JSON too
+            return replace(part, arguments=text)
         case ToolCall():
             return replace(part, arguments=parse_arguments(text))
         case _:
