@@ -30,6 +30,7 @@ from pondero.gateway.server.context import GatewayContext
 from pondero.gateway.state.keys import (
     EditConflict,
     FileKeys,
+    KeyConflict,
     KeyRing,
     KeyStore,
     KeysUnreadable,
@@ -161,6 +162,7 @@ class Overtaken:
 
     def __init__(self, store: KeyStore, other: Callable[[], Awaitable[object]]) -> None:
         self.rows, self.remove, self._put = store.rows, store.remove, store.put
+        self._add = store.add
         self._other: Callable[[], Awaitable[object]] | None = other
 
     async def put(self, key: GatewayKey, *, before: GatewayKey | None = None) -> None:
@@ -168,6 +170,31 @@ class Overtaken:
         if other is not None:
             await other()
         await self._put(key, before=before)
+
+    async def add(self, key: GatewayKey) -> None:
+        other, self._other = self._other, None
+        if other is not None:
+            await other()
+        await self._add(key)
+
+
+def test_of_two_processes_that_make_a_key_of_one_name_one_does(open_stores: Stores) -> None:
+    async def run() -> None:
+        async with open_stores() as (one, other):
+            ring = KeyRing(tuple, one)
+            await ring.make("first")
+
+            late = KeyRing(tuple, Overtaken(other, lambda: ring.make("ci", {"admin": True})))
+            with pytest.raises(KeyConflict, match="'ci' exists already"):
+                await late.make("ci")
+            (key,) = [each for each in await late.all() if each.name == "ci"]
+            assert key.admin, "the key that was shown works"
+
+            await ring.remove("ci")
+            await late.make("ci")
+            assert len(await ring.all()) == 2
+
+    asyncio.run(run())
 
 
 def test_changes_of_two_processes_at_the_same_time_both_hold(open_stores: Stores) -> None:

@@ -98,6 +98,10 @@ class KeyStore(Protocol):
         """
         ...
 
+    async def add(self, key: GatewayKey) -> None:
+        """Store a new key; raises EditConflict if there is one of its name."""
+        ...
+
     async def remove(self, name: str) -> None:
         """Delete a key."""
         ...
@@ -116,6 +120,12 @@ class LocalKeys:
     async def put(self, key: GatewayKey, *, before: GatewayKey | None = None) -> None:
         """Store a key; raises EditConflict."""
         if before is not None and self._rows.get(key.name) != before:
+            raise EditConflict(key.name)
+        self._rows = {**self._rows, key.name: key}
+
+    async def add(self, key: GatewayKey) -> None:
+        """Store a new key; raises EditConflict."""
+        if key.name in self._rows:
             raise EditConflict(key.name)
         self._rows = {**self._rows, key.name: key}
 
@@ -196,13 +206,20 @@ class FileKeys:
 
     async def put(self, key: GatewayKey, *, before: GatewayKey | None = None) -> None:
         """Store a key; raises EditConflict."""
+        self._put(key, lambda stored: before is None or stored == [before])
+
+    async def add(self, key: GatewayKey) -> None:
+        """Store a new key; raises EditConflict."""
+        self._put(key, lambda stored: not stored)
+
+    def _put(self, key: GatewayKey, may: Callable[[Sequence[GatewayKey]], bool]) -> None:
+        """Store a key if it may replace those of its name: none or one."""
         if not self._exists():
             self._create()
         marked = self._marker.exists()
         try:
             with self._open().transaction() as connection:
-                if before is not None:
-                    _check_stored(connection, before)
+                _check_stored(connection, key.name, may)
                 connection.execute(
                     "INSERT INTO keys VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET key = ?",
                     (key.name, dump_key(key), dump_key(key)),
@@ -288,11 +305,13 @@ class _OpenFolder:
             os.close(self._place)
 
 
-def _check_stored(connection: Connection, key: GatewayKey) -> None:
-    """Raise EditConflict unless this key is stored."""
-    found = connection.execute("SELECT key FROM keys WHERE name = ?", (key.name,))
-    if [load_key(row) for (row,) in found] != [key]:
-        raise EditConflict(key.name)
+def _check_stored(
+    connection: Connection, name: str, may: Callable[[Sequence[GatewayKey]], bool]
+) -> None:
+    """Raise EditConflict unless the stored keys of a name, none or one, may be replaced."""
+    found = connection.execute("SELECT key FROM keys WHERE name = ?", (name,))
+    if not may([load_key(row) for (row,) in found]):
+        raise EditConflict(name)
 
 
 def dump_key(key: GatewayKey) -> str:
@@ -372,12 +391,15 @@ class KeyRing:
 
         ``rules`` has the other settings of ``[[key]]``.
         """
+        taken = KeyConflict(f"the key {name!r} exists already; choose another name")
         if any(key.name == name for key in await self.all()):
-            message = f"the key {name!r} exists already; choose another name"
-            raise KeyConflict(message)
+            raise taken
         text = make_key()
         key = self._build({**(rules or {}), "name": name, "hash": hash_key(text)})
-        await self._store.put(key)
+        try:
+            await self._store.add(key)
+        except EditConflict:  # another process made one meanwhile
+            raise taken from None
         return text
 
     async def change(

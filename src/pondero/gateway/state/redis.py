@@ -22,6 +22,7 @@ LOG = logging.getLogger("pondero.gateway")
 
 _BREAKERS = "breakers"
 _KEYS = "keys"
+_NO_KEY = "-"  # in place of the row that a new key replaces
 _CHANGES = "keys:changed"
 _VERSION = "keys:version"
 _TRIES = 5  # to read data whose epoch does not change meanwhile
@@ -281,6 +282,16 @@ class RedisKeys:
         """Store a key; raises SharedStateLost and EditConflict."""
         stored = "" if before is None else self._find_row(before)
         await self._change(key.name, dump_key(key), stored)
+
+    async def add(self, key: GatewayKey) -> None:
+        """Store a new key; raises SharedStateLost and EditConflict."""
+        text = dump_key(key)
+        try:
+            await self._change(key.name, text, _NO_KEY)
+        except EditConflict:
+            rows = self._saved.rows if self._saved is not None else {}
+            if rows.get(key.name) != text:  # else it was asked twice, since an answer was lost
+                raise
 
     def _find_row(self, key: GatewayKey) -> str:
         """Return the row of a key as Redis has it; raises EditConflict if that is another key."""
