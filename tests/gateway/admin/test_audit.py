@@ -173,7 +173,7 @@ def test_what_no_store_takes_is_an_entry_that_failed(monkeypatch):
     async def fails(_key: GatewayKey) -> None:
         raise StoreError("the disk is full")
 
-    monkeypatch.setattr(gate.context.shared.keys, "put", fails)
+    monkeypatch.setattr(gate.context.shared.keys, "add", fails)
     assert gate.said("POST", "keys", {"name": "guest"}).status == 503
     (entry,) = gate.entries()
     assert (entry["outcome"], entry["reason"]) == ("failed", "the disk is full")
