@@ -151,6 +151,9 @@ def test_the_document_says_who_may_call_what(gateway):
     assert document["openapi"] == "3.1.0"
     assert document["security"] == [{"adminKey": []}]
     assert describe(OPERATIONS, guarded=False)["security"] == [{}]
+    cookie = describe(OPERATIONS, guarded=True, cookie="__Host-a")
+    assert cookie["security"] == [{"adminKey": []}, {"session": []}]
+    assert cookie["components"]["securitySchemes"]["session"]["name"] == "__Host-a"
     roles = {
         (method, path): operation["x-pondero-role"]
         for path, operations in document["paths"].items()

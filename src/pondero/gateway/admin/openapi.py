@@ -9,7 +9,7 @@ from msgspec.json import schema_components
 from ...canon import Json
 from .operation import HOME, JSON, ErrorAnswer, Operation, Parameter
 
-_KEY = "adminKey"
+_KEY, _SESSION = "adminKey", "session"
 _ERRORS: Mapping[int, str] = {
     400: "A parameter or the body is invalid.",
     401: "No valid admin key was sent, and one exists.",
@@ -30,8 +30,11 @@ _ABOUT = (
 )
 
 
-def describe(operations: Sequence[Operation], *, guarded: bool) -> Json:
-    """Return the document; ``guarded``: an admin key exists, so that one is needed."""
+def describe(operations: Sequence[Operation], *, guarded: bool, cookie: str | None = None) -> Json:
+    """Return the document; ``guarded``: an admin key exists, so that one is needed.
+
+    ``cookie``: that of people who signed in, None without ``[sign_in]``.
+    """
     kinds = _list_kinds(operations)
     found, schemas = schema_components(kinds, ref_template="#/components/schemas/{name}")
     refs = dict(zip(map(_name_kind, kinds), found, strict=True))
@@ -39,6 +42,9 @@ def describe(operations: Sequence[Operation], *, guarded: bool) -> Json:
     for each in operations:
         place = paths.setdefault(f"{HOME}/{each.path}", {})
         place[each.method.lower()] = _describe_operation(each, refs)
+    schemes: dict[str, Json] = {_KEY: {"type": "http", "scheme": "bearer"}}
+    if cookie is not None:
+        schemes[_SESSION] = {"type": "apiKey", "in": "cookie", "name": cookie}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -46,12 +52,9 @@ def describe(operations: Sequence[Operation], *, guarded: bool) -> Json:
             "version": version("pondero"),
             "description": _ABOUT,
         },
-        "security": [{_KEY: []}] if guarded else [{}],
+        "security": [{name: []} for name in schemes] if guarded else [{}],
         "paths": paths,
-        "components": {
-            "schemas": schemas,
-            "securitySchemes": {_KEY: {"type": "http", "scheme": "bearer"}},
-        },
+        "components": {"schemas": schemas, "securitySchemes": schemes},
     }
 
 

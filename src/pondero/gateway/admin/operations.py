@@ -15,6 +15,7 @@ from ..observability.request_filter import ANSWERS, ENDS, TOKENS, UNSET
 from ..observability.request_pages import CURSOR, RequestPage
 from ..observability.time_range import SPANS
 from ..server.context import GatewayContext
+from ..sign_in.cookies import SESSION, name_cookie
 from . import openapi
 from .access import is_guarded
 from .actor import Actor, AdminCall
@@ -119,7 +120,9 @@ async def _show_session(gateway: GatewayContext, call: AdminCall) -> SessionAnsw
 
 async def _show_document(gateway: GatewayContext, _call: AdminCall) -> Json:
     guarded = is_guarded(gateway.config, await gateway.keys.all())
-    return openapi.describe(OPERATIONS, guarded=guarded)
+    sign_in = gateway.config.sign_in
+    cookie = None if sign_in is None else name_cookie(SESSION, sign_in)
+    return openapi.describe(OPERATIONS, guarded=guarded, cookie=cookie)
 
 
 OPERATIONS: tuple[Operation, ...] = (

@@ -16,7 +16,7 @@ _PARTS = 200  # of a header
 
 def find_cookie(headers: Mapping[str, str], name: str, config: SignInConfig) -> str:
     """Return a cookie of a request; empty if there is none, or more than one of its name."""
-    wanted = _full_name(name, config)
+    wanted = name_cookie(name, config)
     found = [
         value.strip()
         for part in headers.get("cookie", "").split(";", _PARTS)
@@ -31,7 +31,7 @@ def write_cookie(name: str, value: str, config: SignInConfig, *, seconds: float)
     # The provider sends the browser back here from its own site, which Strict would not allow.
     same_site = "Lax" if name == PENDING else "Strict"
     parts = [
-        f"{_full_name(name, config)}={value}",
+        f"{name_cookie(name, config)}={value}",
         "Path=/",
         f"Max-Age={max(0, int(seconds))}",
         "HttpOnly",
@@ -41,7 +41,8 @@ def write_cookie(name: str, value: str, config: SignInConfig, *, seconds: float)
     return "; ".join(parts)
 
 
-def _full_name(name: str, config: SignInConfig) -> str:
+def name_cookie(name: str, config: SignInConfig) -> str:
+    """Return the name of a cookie as browsers know it."""
     return f"{_HOST_ONLY}{name}" if _is_https(config) else name
 
 
