@@ -19,6 +19,7 @@ from msgspec.structs import asdict, replace
 from pondero.canon import (
     Blob,
     Event,
+    Finished,
     PartEnd,
     PartStart,
     Request,
@@ -109,6 +110,8 @@ class Mask(Hook):
                 in_json = kind is ToolDelta and index not in written
                 shown = _restore(rest, hidden, in_json=in_json)
                 return [kind(index, shown), whole] if rest else [whole]
+            case Finished():  # its further fields name the stop sequence that was met
+                return [_apply(lambda text: _put_back(text, hidden), event)]
             case _:
                 return [event]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from pondero_mask import Mask
 from pondero_reply_cache import ReplyCache
 from tests.gateway.hooks.gates import FRONTS, Gate, Through
@@ -31,6 +32,7 @@ from pondero.canon import (
     ToolCall,
     ToolDelta,
     ToolResult,
+    Usage,
 )
 from pondero.errors import BadConfig
 from pondero.gateway import HookCall
@@ -156,6 +158,17 @@ def test_values_return_as_they_are_in_the_calls_of_a_tool_that_takes_text(size):
 
     assert show(0, "shell", command) == f"echo {value} {value}"
     assert json.loads(show(1, "send_mail", json.dumps([command]))) == [f"echo {value} {value}"]
+
+
+def test_a_stop_sequence_is_told_as_the_client_wrote_it():
+    hook = _make_mask()
+    call = _make_call(Request("m", (Message("user", (Text("hi"),)),), stop=(ADDRESS,)))
+    (masked,) = hook.on_request(call).stop
+    assert PLACEHOLDER.fullmatch(masked)
+
+    end = Finished("stop", Usage(output=1), extras={"stop_sequence": masked})
+
+    assert hook.on_event(call, end) == [replace(end, extras={"stop_sequence": ADDRESS})]
 
 
 def _make_mask() -> Mask:

@@ -281,6 +281,31 @@ def test_a_hook_changes_no_count_of_tokens(front, hook, stream):
     assert [each.end for each in gate.receipts] == ["done"]
 
 
+class Ends(Hook):
+    """Changes what the end of an answer says besides its words."""
+
+    changes_answers = True
+
+    def on_event(self, call: HookCall, event, /) -> list | None:
+        if isinstance(event, Finished):
+            return [replace(event, raw_finish="stop_sequence", extras={"stop_sequence": "mine"})]
+        return None
+
+
+class EndsReply(Hook):
+    changes_answers = True
+
+    def on_reply(self, call: HookCall, reply, /) -> Reply:
+        return replace(reply, raw_finish="stop_sequence", extras={"stop_sequence": "mine"})
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("hook", ["Ends", "EndsReply"])
+def test_the_end_of_an_answer_says_what_a_hook_makes_of_it(hook, stream):
+    answer = _ask(Gate(_hook(hook)), stream=stream)
+    assert b'"stop_sequence":"mine"' in answer.body
+
+
 class Inserts(Hook):
     """Changes the end of a part as well: that is what it wants."""
 

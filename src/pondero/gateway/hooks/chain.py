@@ -258,10 +258,19 @@ def _make_reply(assembler: Assembler, end: Finished) -> Reply:
 
 
 def _build(reply: Reply, assembler: Assembler) -> Reply:
-    """Return a reply with what its hooks made of it."""
-    end = assembler.finished
-    finish = reply.finish if end is None else end.finish
-    return replace(reply, message=assembler.message(reply.message.origin), finish=finish)
+    """Return a reply with what its hooks made of it; its counts stay."""
+    reply = replace(reply, message=assembler.message(reply.message.origin))
+    if (end := assembler.finished) is None:
+        return reply
+    return replace(
+        reply,
+        finish=end.finish,
+        raw_finish=end.raw_finish,
+        model=end.model,
+        grounding=end.grounding,
+        safety=end.safety,
+        extras=end.extras,
+    )
 
 
 def note_failures(names: Iterable[str]) -> list[str]:
