@@ -65,6 +65,23 @@ class AnswerKeeper:
             if line.startswith(b"data:") and any(mark in line for mark in rules.end_marks):
                 self._answer = rules.find_ended(line[5:]) or self._answer
 
+    def find_end(self, data: bytes) -> int:
+        """Return where the event begins that ends the answer, or how long the data is.
+
+        A client that has this event may name the answer at once, so it waits until that is kept.
+        """
+        rules = self._rules
+        if rules is None or not any(mark in data for mark in rules.end_marks):
+            return len(data)
+        begin = at = 0  # of the event, and of its line
+        for line in data.split(b"\n"):
+            has_mark = line.startswith(b"data:") and any(mark in line for mark in rules.end_marks)
+            if has_mark and rules.find_ended(line[5:]) is not None:
+                return begin
+            at += len(line) + 1
+            begin = begin if line.strip() else at
+        return len(data)
+
     def take_whole(self, body: bytes) -> None:
         """Take an answer in one piece."""
         if self.is_active and self._rules is not None:
