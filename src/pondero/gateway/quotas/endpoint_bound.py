@@ -27,7 +27,7 @@ def find_most(
         return None
     place = endpoint.output
     if place is None:
-        return Usage(len(body), output=0)
+        return Usage(len(body) + _find_most_media(endpoint, body), output=0)
     limit = _find_limit(place, raw, providers)
     most = UNKNOWN_OUTPUT if limit is None else limit
     return Usage(len(body), output=min(_MOST, most * _find_times(place, raw)))
@@ -40,6 +40,14 @@ def find_body_media(endpoint: Endpoint, body: bytes) -> tuple[MediaKind, ...]:
         return ()
     is_named = any(name.encode() in body for name in names)
     return MEDIA if is_named or may_escape_names(body.__contains__) else ()
+
+
+def _find_most_media(endpoint: Endpoint, body: bytes) -> int:
+    """Return the most tokens of pictures, sounds and films: a few bytes of these can be many."""
+    if not endpoint.media_tokens or not find_body_media(endpoint, body):
+        return 0
+    named = sum(body.count(name.encode()) for name in endpoint.media_fields)
+    return endpoint.media_tokens * max(1, named)
 
 
 def check_limit(
