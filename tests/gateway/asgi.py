@@ -20,10 +20,11 @@ async def came(
     http: HttpRequest,
     on_start: Callable[[], None] | None = None,
     leave_at: bytes | None = None,
+    on_piece: Callable[[bytes], None] | None = None,
 ) -> Came:
     """Return the whole answer to a request; ``on_start`` is called as it begins.
 
-    ``leave_at``: the client leaves when it has got this.
+    ``leave_at``: the client leaves when it has got this. ``on_piece`` is given each piece of it.
     """
     parts = urlsplit(http.url)
     sent: list[Any] = []
@@ -40,6 +41,8 @@ async def came(
         if on_start is not None and not sent:
             on_start()
         sent.append(message)
+        if on_piece is not None and message.get("body"):
+            on_piece(message["body"])
         if leave_at is not None and leave_at in message.get("body", b""):
             gone.set()
             await asyncio.sleep(60)  # until the server notices

@@ -1,6 +1,7 @@
 """A gateway that keeps answers, in process, with the emulator or a service of a test behind it."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from tests.gateway.asgi import Came, came
@@ -84,6 +85,14 @@ class World:
         return await came(
             self.app, HttpRequest(method, f"http://127.0.0.1/v1{path}", headers, data)
         )
+
+    async def read(
+        self, path: str, body: Any, on_piece: Callable[[bytes], None], key: str = "any"
+    ) -> None:
+        """Give the pieces of an answer to ``on_piece`` as they come."""
+        headers = {"authorization": f"Bearer {key}", "content-type": "application/json"}
+        http = HttpRequest("POST", f"http://127.0.0.1/v1{path}", headers, json.dumps(body).encode())
+        await came(self.app, http, on_piece=on_piece)
 
     async def ask(self, model: str, given: Any, key: str = "any", **more: Any) -> Any:
         """Return an answer, which must be there."""

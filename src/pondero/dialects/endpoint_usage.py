@@ -51,6 +51,8 @@ def read_event_usage(text: str | bytes, endpoint: Endpoint) -> AnswerUsage:
 def read_answer_usage(raw: Json, places: UsagePlaces) -> AnswerUsage:
     """Return the use in a piece of JSON."""
     prompt, written = _find(raw, places.input), _find(raw, places.output)
+    if (beside := _find(raw, places.input_beside)) is not None:
+        prompt = (prompt or 0) + beside
     if prompt is None and written is None:
         return AnswerUsage(None, _read_units(raw, places))
     cached, inside = _find(raw, places.cache_read), _find(raw, places.thinking)

@@ -97,6 +97,7 @@ class UsagePlaces(Struct, frozen=True, kw_only=True):
     """Where an answer has its counts; the first path that is there is read."""
 
     input: tuple[str, ...] = ()
+    input_beside: tuple[str, ...] = ()
     cache_read: tuple[str, ...] = ()
     output: tuple[str, ...] = ()
     thinking: tuple[str, ...] = ()
@@ -166,6 +167,7 @@ class Endpoint(Struct, frozen=True, kw_only=True, dict=True):
     output: OutputField | None = None
     usage: UsagePlaces = UsagePlaces()
     media_fields: tuple[str, ...] = ()
+    media_tokens: int = 0
     usage_marks: tuple[str, ...] = ()
     turns: SocketTurns | None = None
     transcriptions: SocketTurns | None = None

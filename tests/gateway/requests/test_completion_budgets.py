@@ -182,10 +182,55 @@ def test_text_that_the_body_does_not_have_does_not_leave_under_a_budget(more):
 
 def test_a_limit_that_is_there_twice_does_not_leave(gateway):
     headers = {"authorization": f"Bearer {secret('few')}"}
-    for twice in ('"max_tokens": 9, "max_tokens": 90000', '"max_tokens": 9, "n": 90000, "n": 1'):
+    for twice in (
+        '"max_tokens": 9, "max_tokens": 90000',
+        '"max_tokens": 9, "n": 90000, "n": 1',
+        '"max_tokens": 9, "prompt": ["x"]',
+    ):
         content = f'{{"model": "lax", "prompt": "x", {twice}}}'
         assert gateway.http.post(OPENAI, content=content, headers=headers).status_code == 400
     assert gateway.service.asked == []
+
+
+class GoWriter(Writer):
+    """A service that reads names as Go does: in any case, the last one of them; and 0 as no limit."""
+
+    def __call__(self, asked: Asked) -> Served:
+        pairs = json.loads(asked.body, object_pairs_hook=list)
+        body = {name.casefold(): value for name, value in pairs}
+        if not self._read(body.get("max_tokens"), 1):
+            body["max_tokens"] = 80_000
+        return super().__call__(asked._replace(body=json.dumps(body).encode()))
+
+
+IN_ANY_CASE = [
+    '"max_tokens": 16, "MAX_TOKENS": 30000',
+    '"max_tokens": 16, "max_token\N{LATIN SMALL LETTER LONG S}": 30000',
+    '"max_tokens": 16, "max_to\N{KELVIN SIGN}ens": 30000',
+    '"max_tokens": 16, "N": 2000',
+    '"max_tokens": 16, "Best_Of": "2000"',
+    '"max_tokens": 16, "n": 1, "N": 2000',
+    '"max_tokens": 16, "Prompt": ["x", "x"], "n": 1000',
+    '"Max_Tokens": 30000',
+]
+
+
+@pytest.mark.parametrize("fields", IN_ANY_CASE)
+def test_in_whatever_case_a_name_is_written_the_budget_counts_what_is_served(gateway, fields):
+    gateway.service.answer = gateway.writer = GoWriter()
+    headers = {"authorization": f"Bearer {secret('few')}"}
+    content = f'{{"model": "lax", "prompt": "x", "stream": true, {fields}}}'.encode()
+    answers = [gateway.http.post(OPENAI, content=content, headers=headers) for _ in range(3)]
+    assert answers[-1].status_code in (400, 429)
+    assert gateway.writer.billed <= count(gateway, 3)
+    assert gateway.writer.billed <= BUDGET
+
+
+@pytest.mark.parametrize("limit", [0, 0.4, -0.0, False])
+def test_a_limit_of_nothing_is_none_for_some_services(gateway, limit):
+    assert ask(gateway, max_tokens=limit).status_code == 400
+    assert gateway.service.asked == []
+    assert ask(gateway, model="instruct", max_tokens=limit).status_code == 200
 
 
 @pytest.mark.parametrize("path", [OPENAI, FIM])

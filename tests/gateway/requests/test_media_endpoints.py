@@ -25,6 +25,7 @@ CREATE = json.dumps({"type": "response.create"})
 KEYS = (
     make_gateway_key("free"),
     make_gateway_key("money", budget=SpendBudget(cost=0.5), endpoints=("realtime", "embeddings")),
+    make_gateway_key("few", budget=SpendBudget(tokens=3_000), endpoints=("embeddings",)),
     make_gateway_key("cents", budget=SpendBudget(cost=0.01), endpoints=("embeddings",)),
 )
 
@@ -38,6 +39,7 @@ def gateway() -> Iterator[Any]:
 def send(gateway: Any, path: str, answer: Any, key: str = "free", **body: Any) -> httpx2.Response:
     gateway.service.answer = lambda _: Served(200, "application/json", json.dumps(answer).encode())
     headers = {"authorization": f"Bearer {secret(key)}", "x-goog-api-key": secret(key)}
+    headers |= body.pop("headers", {})
     return httpx2.post(f"{gateway.url}{path}", headers=headers, trust_env=False, **body)
 
 
@@ -95,6 +97,46 @@ def test_an_embedding_costs_what_its_media_cost(gateway):
     asked = {"content": {"parts": [{"text": "hi"}]}}
     assert send(gateway, EMBED, answer, json=asked).status_code == 200
     assert cost(gateway) == (70 * 12 + 30 * Decimal("0.2")) / MILLION
+
+
+IMAGE = "data:image/png;base64,iVBORw0KGgo="
+PICTURED = [
+    {"images": [IMAGE]},
+    {"inputs": [{"content": [{"type": "image_url", "image_url": {"url": IMAGE}}]}]},
+]
+
+
+@pytest.mark.parametrize("asked", PICTURED)
+@pytest.mark.parametrize(
+    ("units", "tokens"),
+    [
+        ({"images": 1, "image_tokens": 1_610}, 1_610),
+        ({"input_tokens": 0, "image_tokens": 1_610}, 1_610),
+        ({"input_tokens": 3, "image_tokens": 1_610}, 1_613),
+    ],
+)
+def test_an_embedded_picture_counts_beside_the_text(gateway, asked, units, tokens):
+    answer = {"id": "c", "embeddings": {"float": [[0.5]]}, "meta": {"billed_units": units}}
+    body = {"model": "embed-v4.0", "input_type": "image", "embedding_types": ["float"], **asked}
+    statuses = [
+        send(gateway, "/v2/embed", answer, key="few", json=body).status_code for _ in range(3)
+    ]
+    assert statuses == [200, 200, 429]
+    until(lambda: len(gateway.seen) == 3)
+    assert [each.usage.known_total for each in gateway.seen] == [tokens, tokens, 0]
+
+
+@pytest.mark.parametrize("field", ["inlineData", "inline_data", "inl\\u0069neData"])
+def test_a_small_picture_reserves_the_most_that_it_can_use(gateway, field):
+    """A picture of one colour has few bytes, and as many tokens as any."""
+    begin, end = '{"content": {"parts": [', "]}}"
+    part = f'{{"{field}": {{"mimeType": "image/png", "data": "iVBORw0KGgo="}}}}'
+    answer = {"embedding": {"values": [0.5]}, "usageMetadata": {"promptTokenCount": 1}}
+    asking = {"key": "few", "headers": {"content-type": "application/json"}}
+    assert send(gateway, EMBED, answer, content=begin + part + end, **asking).status_code == 429
+    assert gateway.service.asked == []
+    text = begin + '{"text": "hi"}' + end
+    assert send(gateway, EMBED, answer, content=text, **asking).status_code == 200
 
 
 @pytest.mark.parametrize(

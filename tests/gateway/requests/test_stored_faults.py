@@ -175,6 +175,39 @@ def list_segments(world: World) -> list[bytes]:
     return [value for value in values if b'"input":[[' in value and b'"answer":null' in value]
 
 
+@pytest.mark.parametrize("back", ["claude", "gemini", "chat", "openai"])
+@pytest.mark.parametrize("place", ["previous", "conversation"])
+def test_the_end_of_a_stream_is_written_when_its_answer_is_kept(back, place):
+    """Who has read that an answer is complete continues it at once, with any store."""
+
+    async def main() -> None:
+        world = World()
+        assert world.gateway.kept is not None
+        store = world.gateway.kept = FailingStore(world.gateway.kept)
+        _, conversation = await world.call("POST", "/conversations", {})
+        got: list[bytes] = []
+        ended: list[bool] = []
+        put = store._store.put
+
+        async def put_slowly(items: Mapping[str, bytes]) -> None:
+            await asyncio.sleep(0.02)
+            ended.append(any(b'"response.completed"' in each for each in got))
+            await put(items)
+
+        store._store.put = put_slowly  # type: ignore[method-assign]  # a database takes its time
+        body: dict[str, Any] = {"model": back, "input": "Hello?", "stream": True}
+        if place == "conversation":
+            body["conversation"] = conversation["id"]
+        await world.read("/responses", body, got.append)
+        assert b'"response.completed"' in b"".join(got)
+        assert ended
+        assert not any(ended)
+        assert len(got) > 1, "what comes before the end does not wait"
+        await world.aclose()
+
+    asyncio.run(main())
+
+
 @pytest.mark.parametrize("moment", ["get", "swap", "delete"])
 @pytest.mark.parametrize("first", ["adding", "deleting"])
 def test_a_deleted_conversation_leaves_nothing_that_was_added_at_the_same_time(moment, first):

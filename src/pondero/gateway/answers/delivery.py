@@ -281,6 +281,7 @@ class _Delivery:
         writer.streams({**converter.ping_headers, HEADER: routed.call.id}, self._ping)
         writer.is_ending = self._is_ending
         wrote = answers = False
+        late = b""  # the end of an answer that is kept
         try:
             while isinstance(step := await steps.next(), Emit):
                 if not answers and (answers := _begins_answer(step.events)):
@@ -292,11 +293,13 @@ class _Delivery:
                 data, step = converter.feed(step.events), None
                 if held.is_open:
                     begins, wrote = not wrote, True
-                    await self._write(held.take() + data if begins else data, begins=begins)
+                    data = held.take() + data if begins else data
+                    data, late = self._hold_end(data, late)
+                    await self._write(data, begins=begins)
                 else:
                     held.add(data)
                 del data
-            data = await converter.end()
+            data = late + await converter.end()
             if (call := self.transport.call) is not None:
                 call.reply = step
             if held.is_open:
@@ -325,6 +328,13 @@ class _Delivery:
         else:
             self._note_reply(reply)
         await self.writer.end()
+
+    def _hold_end(self, data: bytes, late: bytes) -> tuple[bytes, bytes]:
+        """Return what can be written at once, and with ``late`` what waits until it is kept."""
+        if self._keeper is None:
+            return data, b""
+        at = 0 if late else self._keeper.find_end(data)
+        return data[:at], late + data[at:]
 
     @property
     def _ping(self) -> bytes:

@@ -13,6 +13,7 @@ from msgspec import Raw
 from ...canon import HttpRequest, Json, get_decoder
 from ...dialects import EndpointMatch, find_resource, find_texts, parse_message
 from ...errors import BadParameter
+from ...exchange import fold_name
 from ..server.arrival import Arrival
 from .body_pieces import BodyPieces
 from .form_scanner import FormField, FormScanner
@@ -21,6 +22,7 @@ from .repeated_fields import check_no_repeats, mentions
 from .upload_pass import PASS
 
 MODEL = "model"
+_LETTERS = ("\N{LATIN SMALL LETTER LONG S}".encode(), "\N{KELVIN SIGN}".encode())  # s and k in Go
 _FIELDS = get_decoder(dict[str, Raw])
 _PARAMETERS = 64  # of a query
 _JSON = ("application/json",)
@@ -130,6 +132,7 @@ def _read_json(match: EndpointMatch, content: EndpointContent) -> None:
         *named,
         *((purpose.field,) if purpose else ()),
         *((place.field, *place.others, *place.times) if place else ()),
+        *((place.prompts,) if place and place.prompts else ()),
     )
     check_once(body, watched)
     if mentions(body, (*named, *((MODEL,) if endpoint.models_at else ()))):
@@ -159,13 +162,13 @@ def check_once(body: bytes, names: tuple[str, ...]) -> None:
 
     Some read names without regard to case (Go), so that Model is model too.
     """
-    watched = frozenset(name.lower() for name in names)
-    low = body.lower()
-    if b"\\" not in body and all(low.count(b'"%b"' % name.encode()) < 2 for name in watched):
+    watched = frozenset(map(fold_name, names))
+    if not _may_repeat(body, names):
         return
 
     def check(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-        said = [name.lower() for name, _ in pairs if name.lower() in watched]
+        folded = (fold_name(name) for name, _ in pairs)
+        said = [name for name in folded if name in watched]
         if len(said) > len(set(said)):
             raise BadParameter("the body has a field twice; send it once")
         return dict(pairs)
@@ -174,6 +177,15 @@ def check_once(body: bytes, names: tuple[str, ...]) -> None:
         json.loads(body, object_pairs_hook=check)
     except (ValueError, UnicodeDecodeError):
         return  # it is no JSON, as the next step says
+
+
+def _may_repeat(body: bytes, names: tuple[str, ...]) -> bool:
+    """Return whether one of these fields may be there twice, in whatever spelling."""
+    if b"\\" in body or any(sign in body for sign in _LETTERS):
+        return True
+    low = body.lower()
+    spelt = ({name.lower(), name.replace("_", "").lower()} for name in names)
+    return any(sum(low.count(b'"%b"' % each.encode()) for each in same) > 1 for same in spelt)
 
 
 def rename_model_in(content: EndpointContent, match: EndpointMatch, model: str) -> None:

@@ -57,13 +57,31 @@ class AnswerKeeper:
     def feed(self, data: bytes) -> None:
         """Take some whole lines of a stream."""
         rules = self._rules
-        if not self.is_active or rules is None:
+        if not self.is_active or rules is None or self._answer is not None:
             return
         if not any(mark in data for mark in rules.end_marks):
             return
         for line in data.split(b"\n"):
             if line.startswith(b"data:") and any(mark in line for mark in rules.end_marks):
                 self._answer = rules.find_ended(line[5:]) or self._answer
+
+    def find_end(self, data: bytes) -> int:
+        """Find the answer in the event that ends it; return where that begins, or the size.
+
+        A client that has this event may name the answer at once, so it waits until that is kept.
+        """
+        rules = self._rules
+        if rules is None or not any(mark in data for mark in rules.end_marks):
+            return len(data)
+        begin = at = 0  # of the event, and of its line
+        for line in data.split(b"\n"):
+            has_mark = line.startswith(b"data:") and any(mark in line for mark in rules.end_marks)
+            if has_mark and (answer := rules.find_ended(line[5:])) is not None:
+                self._answer = answer
+                return begin
+            at += len(line) + 1
+            begin = begin if line.strip() else at
+        return len(data)
 
     def take_whole(self, body: bytes) -> None:
         """Take an answer in one piece."""
