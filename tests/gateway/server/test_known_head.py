@@ -388,3 +388,23 @@ def test_too_many_requests_that_wait_are_rejected_though_their_head_is_known():
     found = compare([data, *[data] * 30], turns=40)
     assert [reason for *_, reason, _ in found.rejected]
     assert len(found.calls) == 1 + protocol.PIPELINED
+
+
+def test_a_connection_that_rests_keeps_nothing_of_its_last_request():
+    class Answering(Connection):
+        async def app(self, scope: Any, receive: Any, send: Any) -> None:
+            self.wholes += WHOLE in scope
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": b""})
+
+    async def talk() -> Answering:
+        made = Answering()
+        made.connect()
+        for _ in range(2):
+            await made.send([write(LAST, b"a" * 60_000)])
+        return made
+
+    made = asyncio.run(talk())
+    assert made.wholes == 1
+    assert made.protocol.cycle.body == b""
+    assert WHOLE not in made.protocol.cycle.scope

@@ -14,6 +14,7 @@ from uvicorn.protocols.http.httptools_impl import (
 
 from ...asgi import Message
 from ..answers.response_writer import RESPONSE
+from ..requests.read_request import WHOLE
 
 _WITHOUT_BODY = (204, 304)  # statuses
 _NO_STATUS = STATUS_LINE[502]  # of an answer whose service sent no valid one
@@ -123,6 +124,8 @@ class ResponseCycle(RequestResponseCycle):
         if self.expected_content_length:
             raise RuntimeError("the body is shorter than its content-length")
         self.response_complete = True
+        self.body = bytearray()  # its connection may rest for long
+        self.scope.pop(WHOLE, None)  # type: ignore[misc]  # a plain dict
         self.message_event.set()
         if not self.keep_alive:
             self.transport.close()

@@ -153,7 +153,8 @@ class _LimitedProtocol(HttpToolsProtocol):
                 begin = known.count_bytes(digits)
                 size = len(data) - begin
                 if size == int(digits) <= HIGH_WATER_LIMIT and len(self.pipeline) < PIPELINED:
-                    self._begin_whole(known.make_scope(digits, data[begin:]), data[begin:])
+                    body = data[begin:]
+                    self._begin_whole(known.make_scope(digits, body), body)
                     return len(data)
                 self._repeated = known.make_scope(digits)
                 self._feed(write_short_head(digits))

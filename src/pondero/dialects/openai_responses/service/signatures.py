@@ -63,7 +63,8 @@ def make_signer(seed: bytes, *, model: str, stored: bool) -> Signer:
 
 def write_id(prefix: str, item_id: ItemId) -> str:
     """Write an id; ``prefix`` names the type of the item."""
-    thought = _NO_THOUGHT if item_id.thought is None else item_id.thought
+    after = item_id.thought
+    thought = after if after is not None and after < _NO_THOUGHT else _NO_THOUGHT
     places = (thought << 16 | item_id.place & 0xFFFF).to_bytes(4).hex()
     text = f"{item_id.stem}{places}{'1' if item_id.stored else '0'}"
     return f"{prefix}_{text}{_check(prefix + text)}"
