@@ -15,7 +15,7 @@ from ...dialects import RateLimit
 from ...errors import AuthFailed, BillingFailed, PonderoError, QuotaSpent, RateLimited, ServiceError
 from ...exchange import is_deployment_fault
 from ..config.model import Balance, Deployment
-from ..quotas.quota import Quota, name_arrival_span
+from ..quotas.quota import Quota, name_account_holder, name_arrival_span
 from ..quotas.usage_counter import UsageCounter
 from ..state.breakers import REST
 from .account_load import LONGEST_WAIT, MANY, AccountLoad
@@ -347,7 +347,7 @@ def _carry_counts(counter: UsageCounter, before: Sequence[Quota], after: Sequenc
 
 
 def _list_quotas(deployment: Deployment) -> tuple[Quota, ...]:
-    limit, holder = deployment.limit, f"deployment {deployment.name}"
+    limit, holder = deployment.limit, name_account_holder(deployment.name)
     if limit is None:
         return ()
     found: list[Quota] = []
