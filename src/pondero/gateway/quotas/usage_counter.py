@@ -9,6 +9,8 @@ from msgspec import Struct
 from .quota import SLOTS, Quota, QuotaUse, Unit, Window, find_carried_slot, find_window
 
 _KEPT = 2 * SLOTS  # slots of a counter: a clock that jumps forward may jump back to old ones
+_FOLLOWED = 60_000
+"""Milliseconds after a reload in which requests may still name the quota before it."""
 
 
 class QuotaShortfall(Struct, frozen=True):
@@ -64,7 +66,11 @@ class UsageCounter(Protocol):
         ...
 
     def carry(self, before: Quota, after: Quota) -> None:
-        """Count the use of one rolling quota under another from now on, without waiting."""
+        """Count the use of one rolling quota under another from now on, without waiting.
+
+        Requests that have begun, and replicas that have yet to reload, ask for the one before; for
+        a minute, that is the other one too.
+        """
         ...
 
     async def aclose(self) -> None:
@@ -84,15 +90,19 @@ class LocalUsageCounter:
         self._clock = clock
         self._slots: dict[str, _Slots] = {}  # by the name of the counter
         self._reserved: dict[str, dict[str, tuple[int, int]]] = {}  # by request and counter
+        self._after: dict[str, tuple[Quota, int]] = {}  # of carried counts, and when that was
 
     async def reserve(
         self, id: str, uses: Sequence[QuotaUse], *, unread: UnreadAnswers | None = None
     ) -> QuotaShortfall | None:
         """Reserve all of these, or none."""
         del unread  # this process has all answers
+        asked = uses
         known, now = self._slots, self._clock()
         counted: list[_Slots] = []
         full: list[QuotaShortfall] = []
+        if self._after:
+            uses = [self._follow_use(each, now) for each in uses]
         for use in uses:
             quota, amount = use.bound, use.amount
             slots = known.get(quota.name)
@@ -104,14 +114,14 @@ class LocalUsageCounter:
         if full:
             return max(full, key=lambda each: each.wait)
         reserved = self._reserved[id] = {}
-        for use, slots in zip(uses, counted, strict=True):
-            amount, slot, counts = use.amount, slots.slot, slots.counts
+        for at, slots in enumerate(counted):
+            amount, slot, counts = uses[at].amount, slots.slot, slots.counts
             if slot in counts:  # else there may be too many
                 counts[slot] += amount
                 slots.total += amount
             else:
                 slots.add(slot, amount)
-            reserved[use.bound.name] = (slot, amount)
+            reserved[asked[at].bound.name] = (slot, amount)
         return None
 
     def find_reserved(self, id: str) -> Mapping[str, int]:
@@ -122,7 +132,7 @@ class LocalUsageCounter:
         """Count a reservation from now; ``lua/renew.lua`` does the same."""
         reserved, now = self._reserved.get(id) or {}, self._clock()
         for each in quotas:
-            slots = self._find_slots(each, now)
+            slots = self._find_slots(self._follow(each, now), now)
             slot, amount = reserved.get(each.name) or (slots.slot, 0)
             if slot < slots.slot and slot in slots.counts:  # else the clock has jumped
                 slots.add(slot, -amount)
@@ -137,10 +147,12 @@ class LocalUsageCounter:
         known, now = self._slots, self._clock()
         for each in uses:
             quota, amount = each.bound, each.amount
+            if self._after:
+                quota = self._follow(quota, now)
             slots = known.get(quota.name)
             if slots is None or not slots.begins <= now < slots.turns:
                 slots = self._find_slots(quota, now)
-            slot, before = reserved.get(quota.name) or (slots.slot, 0)
+            slot, before = reserved.get(each.bound.name) or (slots.slot, 0)
             if amount == before:
                 continue
             counts = slots.counts
@@ -165,6 +177,28 @@ class LocalUsageCounter:
             then = find_carried_slot(slot, before, after, now=now)
             if then is not None:
                 slots.add(then, count)
+        for held in self._reserved.values():
+            if (place := held.get(before.name)) is not None:
+                then = find_carried_slot(place[0], before, after, now=now)
+                held[before.name] = (-1 if then is None else then, place[1])
+        self._after[before.name] = (after, now)
+        self._after.pop(after.name, None)
+
+    def _follow(self, quota: Quota, now: int) -> Quota:
+        """Return what counts for a quota since a reload; ``lua/windows.lua`` does the same."""
+        for _ in range(len(self._after)):
+            after, since = self._after.get(quota.name, (quota, now))
+            if after is quota:
+                break
+            if abs(now - since) > _FOLLOWED:
+                del self._after[quota.name]
+                break
+            quota = after
+        return quota
+
+    def _follow_use(self, use: QuotaUse, now: int) -> QuotaUse:
+        quota = self._follow(use.bound, now)
+        return use if quota is use.bound else QuotaUse(quota, min(use.amount, quota.most))
 
     async def current_use(self, quotas: Sequence[Quota]) -> list[int]:
         """Return the current use of each quota."""

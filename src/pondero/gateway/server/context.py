@@ -162,6 +162,7 @@ class GatewayContext:
             self.hooks = load_hooks(config)
         self.routing = Routing(config, load_catalog())
         self.frames = FrameMemo()
+        self._addresses.keep(self.config.deployments)  # for requests that have begun
         self.config = config
         self.accounts.configure(config.deployments, self.state)
         self.envelopes.forget()
