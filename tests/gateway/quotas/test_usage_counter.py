@@ -339,6 +339,30 @@ def test_a_clock_that_jumps_neither_frees_a_budget_nor_locks_it(request, where, 
     asyncio.run(run())
 
 
+@pytest.mark.parametrize("jump", [-4_000_000, -90_000, 90_000, 4_000_000])
+def test_a_clock_of_the_machine_that_jumps_frees_no_rate_limit(jump):
+    """A jump of 90 seconds let each account have its limit per minute again."""
+    wall, steady = Clock(), Clock()
+
+    async def run() -> None:
+        counter = LocalUsageCounter(wall, steady)
+        uses = [QuotaUse(limit(2), 1), QuotaUse(budget(3, "hour"), 1)]
+        assert await counter.reserve("one", uses) is None
+        assert await counter.reserve("two", uses) is None
+        wall.now += jump
+        steady.now += 1_000
+        full = await counter.reserve("three", uses)
+        assert full is not None
+        assert full.bound.rolling
+        assert 58 < full.wait < 61
+        counter.settle("two", [QuotaUse(each.bound, 0) for each in uses])
+        assert counter.recent_use([limit(2)]) == [1]
+        steady.now += 61_000
+        assert counter.recent_use([limit(2)]) == [0]
+
+    asyncio.run(run())
+
+
 # -- a reload -------------------------------------------------------------------------------------
 
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Protocol
 
 from msgspec import Struct
@@ -83,11 +84,31 @@ def now_ms() -> int:
     return int(time.time() * 1000)
 
 
-class LocalUsageCounter:
-    """Counts in this process's memory."""
+def steady_ms() -> int:
+    """Return the same as it was when this process began, and since by a clock that never jumps."""
+    return _BEGAN + int(_read_steady() * 1000)
 
-    def __init__(self, clock: Callable[[], int] = now_ms) -> None:
-        self._clock = clock
+
+_read_steady: Callable[[], float] = (  # the first goes on while the machine sleeps
+    partial(time.clock_gettime, time.CLOCK_BOOTTIME)
+    if hasattr(time, "CLOCK_BOOTTIME")
+    else time.monotonic
+)
+_BEGAN = now_ms() - int(_read_steady() * 1000)
+
+
+class LocalUsageCounter:
+    """Counts in this process's memory.
+
+    ``clock`` has the calendar of budgets, and ``steady`` the time of rate limits: one that jumps
+    would free them. A ``clock`` alone is both.
+    """
+
+    def __init__(
+        self, clock: Callable[[], int] | None = None, steady: Callable[[], int] | None = None
+    ) -> None:
+        self._clock: Callable[[], int] = clock or now_ms
+        self._steady: Callable[[], int] = steady or clock or steady_ms
         self._slots: dict[str, _Slots] = {}  # by the name of the counter
         self._reserved: dict[str, dict[str, tuple[int, int]]] = {}  # by request and counter
         self._after: dict[str, tuple[Quota, int]] = {}  # of carried counts, and when that was
@@ -98,13 +119,14 @@ class LocalUsageCounter:
         """Reserve all of these, or none."""
         del unread  # this process has all answers
         asked = uses
-        known, now = self._slots, self._clock()
+        known, today, steady = self._slots, self._clock(), self._steady()
         counted: list[_Slots] = []
         full: list[QuotaShortfall] = []
         if self._after:
-            uses = [self._follow_use(each, now) for each in uses]
+            uses = [self._follow_use(each, steady) for each in uses]
         for use in uses:
             quota, amount = use.bound, use.amount
+            now = steady if quota.rolling else today
             slots = known.get(quota.name)
             if slots is None or not slots.begins <= now < slots.turns:
                 slots = self._find_slots(quota, now)
@@ -130,7 +152,7 @@ class LocalUsageCounter:
 
     def renew(self, id: str, quotas: Sequence[Quota]) -> None:
         """Count a reservation from now; ``lua/renew.lua`` does the same."""
-        reserved, now = self._reserved.get(id) or {}, self._clock()
+        reserved, now = self._reserved.get(id) or {}, self._steady()
         for each in quotas:
             slots = self._find_slots(self._follow(each, now), now)
             slot, amount = reserved.get(each.name) or (slots.slot, 0)
@@ -144,11 +166,12 @@ class LocalUsageCounter:
         reserved = self._reserved.pop(id, None)
         if reserved is None:
             return
-        known, now = self._slots, self._clock()
+        known, today, steady = self._slots, self._clock(), self._steady()
         for each in uses:
             quota, amount = each.bound, each.amount
+            now = steady if quota.rolling else today
             if self._after:
-                quota = self._follow(quota, now)
+                quota = self._follow(quota, steady)
             slots = known.get(quota.name)
             if slots is None or not slots.begins <= now < slots.turns:
                 slots = self._find_slots(quota, now)
@@ -164,12 +187,12 @@ class LocalUsageCounter:
 
     def add_earlier(self, quota: Quota, at: int, amount: int) -> None:
         """Count what another process used at a moment, in milliseconds since 1970."""
-        slots = self._find_slots(quota, self._clock())
+        slots = self._find_slots(quota, self._find_time(quota))
         slots.add(find_window(quota, at).slot, amount)
 
     def carry(self, before: Quota, after: Quota) -> None:
         """Count the use of one rolling quota under another from now on."""
-        now = self._clock()
+        now = self._steady()
         counts, self._slots[before.name].counts = self._find_slots(before, now).counts, {}
         self._slots[before.name].total = 0
         slots = self._find_slots(after, now)
@@ -206,8 +229,10 @@ class LocalUsageCounter:
 
     def recent_use(self, quotas: Sequence[Quota]) -> list[int]:
         """Return the same: this process has seen all of it."""
-        now = self._clock()
-        return [self._find_slots(each, now).total for each in quotas]
+        return [self._find_slots(each, self._find_time(each)).total for each in quotas]
+
+    def _find_time(self, quota: Quota) -> int:
+        return self._steady() if quota.rolling else self._clock()
 
     def _find_slots(self, quota: Quota, now: int) -> "_Slots":
         """Return the counts of a quota, with the sum of those that count now."""
