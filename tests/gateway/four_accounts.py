@@ -211,6 +211,7 @@ def make_gateway(
     config = GatewayConfig(server=server, routes=(route,), deployments=deployments)
     gateway = GatewayContext(config, service, shared=shared or make_state(server, service.clock))
     gateway.now = service.clock  # type: ignore[misc]  # no real time passes
+    gateway.steady = service.clock  # type: ignore[misc]
     gateway.sleep = service.clock.sleep  # type: ignore[misc]
     return App(gateway), gateway
 

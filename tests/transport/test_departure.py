@@ -1,11 +1,13 @@
 """A sender learns that its request is about to leave: a connection is there, nothing is written."""
 
+import asyncio
+
 import pytest
 from tests.transport.direct import HEAD, LONG, fetched, request
 from tests.transport.loopback import answering, serving
 from tests.transport.transports import AWAITED, run
 
-from pondero.transport import watch_departure
+from pondero.transport import SocketRejection, open_service_socket, watch_departure
 
 EMPTY = HEAD + b"content-length: 0\r\n\r\n"
 
@@ -52,3 +54,25 @@ def test_a_request_whose_sender_wants_it_no_more_is_not_sent(kind, is_first):
         run(kind, main(server.url))
     bodies = [each.rpartition(b"\r\n")[2] for each in server.requests]
     assert bodies == [b"wanted"] if is_first else [b"before", b"wanted"]
+
+
+@pytest.mark.parametrize("is_wanted", [True, False])
+def test_the_sender_is_told_before_the_request_for_a_socket_leaves(is_wanted):
+    class TooLateError(Exception):
+        pass
+
+    async def main(url: str, heard: list[bytes]) -> list[int]:
+        told = list[int]()
+
+        async def note() -> None:
+            told.append(len(heard))
+            if not is_wanted:
+                raise TooLateError
+
+        with pytest.raises(SocketRejection if is_wanted else TooLateError), watch_departure(note):
+            await open_service_socket(url, {}, max_size=1024, seconds=10)
+        return told
+
+    with serving(answering(EMPTY)) as server:
+        assert asyncio.run(main(server.url, server.requests)) == [0]
+        assert len(server.requests) == is_wanted

@@ -8,10 +8,11 @@ from typing import Any
 from ..canon import HttpResponse
 from ..errors import MissingExtra, Timeout, TransportError, Unreachable
 from ..extras import install_hint
+from .departure import announce_departure
 from .tls import environment_context
 
 try:
-    from websockets.asyncio.client import connect
+    from websockets.asyncio.client import ClientConnection, connect
     from websockets.exceptions import (
         ConnectionClosed,
         InvalidHandshake,
@@ -85,6 +86,14 @@ def _find_end(closed: ConnectionClosed) -> ServiceSocketEnd:
     return ServiceSocketEnd(*((frame.code, frame.reason) if frame is not None else (1006, "")))
 
 
+class _Connection(ClientConnection):
+    """A connection whose sender is told before its request leaves."""
+
+    async def handshake(self, *arguments: Any, **named: Any) -> None:
+        await announce_departure()
+        await super().handshake(*arguments, **named)
+
+
 class _Connect(connect):
     """A connection that follows no redirect: the key is for one host."""
 
@@ -113,6 +122,7 @@ async def open_service_socket(
             max_size=max_size,
             open_timeout=seconds,
             close_timeout=5,
+            create_connection=_Connection,
             **more,
         )
     except InvalidStatus as error:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from random import Random
+from typing import Any
 
 from msgspec.structs import replace
 from tests.gateway.asgi import came
@@ -83,6 +84,31 @@ def test_a_reload_that_changes_the_period_or_the_name_keeps_the_counts(monkeypat
             clock.now += 75
             assert await count_served(17, "later") == 16
             assert await ask(app, "one too many") == 429
+
+    asyncio.run(run())
+
+
+def test_a_request_that_has_begun_keeps_its_account_and_its_limit(monkeypatch):
+    """It got a 404, or went to its account without being counted."""
+
+    async def run() -> None:
+        clock = Clock()
+        service = FourAccounts(clock, Account("north"))
+        plain = limit(deploy("anthropic", (Account("north"),)), RateLimitRule(requests=3))
+        app, gateway = make_gateway(service, plain, "claude-opus-5", monkeypatch=monkeypatch)
+        renamed = (replace(plain[0], name="west"),)
+        order = gateway.order_models
+
+        def order_and_reload(*arguments: Any) -> Any:
+            turns = order(*arguments)
+            reload(gateway, *renamed)
+            return turns
+
+        assert await ask(app, "before") == 200
+        with monkeypatch.context() as patch:
+            patch.setattr(gateway, "order_models", order_and_reload)
+            assert await ask(app, "in the middle") == 200
+        assert [await ask(app, f"after {number}") for number in range(2)] == [200, 429]
 
     asyncio.run(run())
 

@@ -184,6 +184,35 @@ def test_an_account_that_reports_nothing_left_is_not_asked(monkeypatch, kind):
     asyncio.run(run())
 
 
+@pytest.mark.parametrize("jump", [-4000.0, 90.0])
+def test_a_clock_that_jumps_neither_ends_nor_lengthens_what_a_service_reported(monkeypatch, jump):
+    class Spent(Account):
+        def headers(self, now: float) -> dict[str, str]:
+            return {
+                "x-ratelimit-limit-requests": "80",
+                "x-ratelimit-remaining-requests": "0" if self.says else "80",
+                "x-ratelimit-reset-requests": "20s",
+            }
+
+    async def run() -> None:
+        clock = Clock()
+        service = FourAccounts(clock, Spent("north", says=True), Spent("south"))
+        app = start(monkeypatch, service, "openai-chat")
+        for number in range(8):
+            assert (await ask(app, f"question {number}")).status == 200
+        assert service.served["north"] == 1
+        app.gateway.now = lambda: clock.now + jump  # type: ignore[misc]
+        for number in range(8):
+            assert (await ask(app, f"question after the jump {number}")).status == 200
+        assert service.served["north"] == 1
+        clock.now += 21
+        for number in range(20):
+            assert (await ask(app, f"later question {number}")).status == 200
+        assert service.served["north"] > 1
+
+    asyncio.run(run())
+
+
 @pytest.mark.parametrize("later", [2.0, 300 * 86_400.0])
 def test_a_moment_of_a_reset_never_locks_an_account(monkeypatch, later):
     """Some services write seconds since 1970, and one may write anything."""

@@ -132,6 +132,19 @@ def test_if_no_account_opens_a_socket_the_client_gets_the_last_error():
         assert gateway.voices.opened == {"north": 1, "south": 1}
 
 
+def test_requests_for_sockets_that_a_service_rejects_count_too():
+    """Their reservation was given back, so a service that failed was asked without a limit."""
+    with open_gateway(RateLimitRule(requests=2)) as gateway:
+        gateway.voices.statuses = {"north": 404, "south": 404}
+        statuses = []
+        for _ in range(4):
+            with pytest.raises(InvalidStatus) as caught:
+                open_socket(gateway)
+            statuses.append(caught.value.response.status_code)
+        assert gateway.voices.opened == {"north": 2, "south": 2}
+        assert statuses[-1] == 429
+
+
 def test_answers_of_sockets_keep_the_limit_of_requests():
     """The opening and each request for an answer count."""
     with open_gateway(RateLimitRule(requests=4)) as gateway:

@@ -19,6 +19,7 @@ from tests.gateway.asgi import came
 from pondero.canon import HttpRequest, Usage
 from pondero.emulator import Emulator
 from pondero.gateway.config.model import (
+    Deployment,
     GatewayConfig,
     GatewayGroup,
     GatewayKey,
@@ -170,6 +171,65 @@ def test_rows_count_in_the_windows_that_are_open(database, tmp_path):
     }
     daily = find_quotas(GatewayKey("ci", "", limit=RateLimitRule(requests=9, per="day")))
     assert [use.amount for use in rows.find_use(daily)] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("per", ["minute", "hour", "day"])
+def test_the_limit_of_an_account_goes_on_after_a_restart(database, tmp_path, per):
+    """Its service does not begin again: accounts got their limit twice."""
+    now = at("2026-11-18T10:30:20")
+    length = {"minute": 60, "hour": 3600, "day": 86400}[per]
+    ledger = Ledger(database, tmp_path / "aside")
+    for tokens, ago, facts in (
+        (1, 0.5, {"last_try": 0.25}),
+        (10, length - 5, {"last_try": 0.25}),
+        (100, length + 2, {"last_try": 30.0}),  # it waited before it was sent
+        (1_000, length + 65, {"last_try": 2.0}),
+        (1_000, 0.5, {"deployment": "other"}),
+        (1_000, 0.5, {"deployment": None}),
+        (1_000, 0.5, {"tries": 0}),
+        (1_000, -0.5, {}),  # of this process
+    ):
+        row = {"id": make_id(now - ago), "at": now - ago, "key": "ci", "front": "anthropic"}
+        used = {"usage": Usage(tokens), "tries": 2, "deployment": "eu"}
+        ledger.note(Receipt(**{**row, **used, **facts}))
+    ledger.close()
+
+    limit = RateLimitRule(requests=9, tokens=9, per=per)
+    config = GatewayConfig(
+        server=ServerConfig(), deployments=(Deployment("eu", "anthropic", limit=limit),)
+    )
+    quotas = GatewayContext(config, Emulator()).accounts.quotas("eu")
+    rows = EarlierRows(database, int(now * 1000), now, offline=False)
+    taken = dict.fromkeys(("requests", "tokens"), 0)
+    for use in rows.find_use(quotas):
+        assert use.at <= now * 1000
+        taken[use.quota.unit] += use.amount
+    assert taken == {"requests": 6, "tokens": 111}
+
+
+def test_an_account_that_was_full_is_full_after_a_restart(tmp_path, monkeypatch):
+    monkeypatch.setenv("KEY_EU", "a-key")
+    limit = RateLimitRule(requests=2, per="day")
+    eu = Deployment("eu", "anthropic", key="env:KEY_EU", limit=limit)
+    route = GatewayRoute("opus", ("eu:claude-opus-5",))
+    config = GatewayConfig(
+        server=ServerConfig(), routes=(route,), keys=(KEY,), groups=(GROUP,), deployments=(eu,)
+    )
+    database = SqliteDatabase(tmp_path / "gateway.db")
+
+    async def start(requests: int) -> list[int]:
+        ledger = Ledger(database, tmp_path / "aside")
+        gateway = GatewayContext(
+            config, Emulator(), observers=[ledger.note], ledger=ledger.database
+        )
+        await restore_counts(gateway, ledger)
+        statuses = [(await came(App(gateway), ASKED)).status for _ in range(requests)]
+        ledger.close()
+        return statuses
+
+    assert asyncio.run(start(1)) == [200]
+    assert asyncio.run(start(2)) == [200, 429]
+    database.close()
 
 
 def test_a_slow_ledger_delays_the_start_a_little_and_is_counted_when_it_answers(

@@ -337,3 +337,83 @@ def test_a_clock_that_jumps_neither_frees_a_budget_nor_locks_it(request, where, 
             await link.aclose()
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("jump", [-4_000_000, -90_000, 90_000, 4_000_000])
+def test_a_clock_of_the_machine_that_jumps_frees_no_rate_limit(jump):
+    """A jump of 90 seconds let each account have its limit per minute again."""
+    wall, steady = Clock(), Clock()
+
+    async def run() -> None:
+        counter = LocalUsageCounter(wall, steady)
+        uses = [QuotaUse(limit(2), 1), QuotaUse(budget(3, "hour"), 1)]
+        assert await counter.reserve("one", uses) is None
+        assert await counter.reserve("two", uses) is None
+        wall.now += jump
+        steady.now += 1_000
+        full = await counter.reserve("three", uses)
+        assert full is not None
+        assert full.bound.rolling
+        assert 58 < full.wait < 61
+        counter.settle("two", [QuotaUse(each.bound, 0) for each in uses])
+        assert counter.recent_use([limit(2)]) == [1]
+        steady.now += 61_000
+        assert counter.recent_use([limit(2)]) == [0]
+
+    asyncio.run(run())
+
+
+# -- a reload -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("change", ["name", "period"])
+def test_those_that_have_not_reloaded_use_the_count_that_the_others_use(request, shared, change):
+    """Requests that waited for room, and slower workers, had a whole limit of their own."""
+    before = Quota("deployment eu", "tokens", 6, "minute after arrival", rolling=True)
+    after = (
+        Quota("deployment west", "tokens", 6, "minute after arrival", rolling=True)
+        if change == "name"
+        else Quota("deployment eu", "tokens", 6, "hour after arrival", rolling=True)
+    )
+
+    async def run(reloaded: UsageCounter, other: UsageCounter, clock: Clock) -> None:
+        async def reserve(counter: UsageCounter, id: str, quota: Quota, amount: int = 1) -> bool:
+            return await counter.reserve(id, [QuotaUse(quota, amount)]) is None
+
+        assert await reserve(other, "long", before, 4)
+        clock.now += 2_000
+        reloaded.carry(before, after)
+        await reloaded.wait_until_counted()
+        assert await reserve(other, "waited", before)
+        assert await reserve(reloaded, "new", after)
+        assert not await reserve(other, "too much", before)
+        assert not await reserve(reloaded, "too much", after)
+        clock.now += 2_000
+        other.renew("waited", [before])
+        other.settle("long", [QuotaUse(before, 2)])
+        await other.wait_until_counted()
+        assert await reloaded.current_use([after]) == [4]
+        assert await reserve(reloaded, "two", after, 2)
+        assert not await reserve(reloaded, "three", after)
+        reloaded.carry(after, before)  # back again
+        await reloaded.wait_until_counted()
+        assert not await reserve(other, "four", after)
+        assert not await reserve(other, "four", before)
+        clock.now += 3_700_000
+        assert await reserve(other, "later", before, 6)
+
+    async def main() -> None:
+        clock = Clock()
+        if not shared:
+            counter = LocalUsageCounter(clock)
+            await run(counter, counter, clock)
+            return
+        redis = request.getfixturevalue("redis")
+        redis.empty()
+        one, other = (RedisLink(redis.url, clock=clock) for _ in range(2))
+        await run(RedisUsageCounter(one), RedisUsageCounter(other), clock)
+        await one.aclose()
+        await other.aclose()
+
+    asyncio.run(main())

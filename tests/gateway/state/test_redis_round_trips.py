@@ -200,8 +200,8 @@ def test_a_request_that_leaves_late_is_counted_again_without_a_wait(redis, secon
     async def work(proxy: RedisProxy) -> None:
         service = LateService(proxy)
         gateway = Gateway(proxy, service)
-        times = [gateway.context.now()]
-        gateway.context.now = lambda: times[-1]  # type: ignore[misc]  # only a connection takes time
+        times = [gateway.context.steady()]
+        gateway.context.steady = lambda: times[-1]  # type: ignore[misc]  # only a connection takes time
         service.connect = lambda: times.append(times[-1] + seconds)
         await gateway.warm_up(path, {**body, "temperature": 1}, "bound")
         before, after = await gateway.trips(path, body, "bound")

@@ -11,10 +11,19 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ... import catalog, exchange, store, transport
 from ...errors import MissingKey, UnknownModel
-from .model import HASH, REFERENCES, GatewayConfig, GatewayKey, ProviderOverride, ServerConfig
+from .model import (
+    HASH,
+    REFERENCES,
+    Deployment,
+    GatewayConfig,
+    GatewayKey,
+    ProviderOverride,
+    ServerConfig,
+)
 
 _PREFIX = "pnd_"
 _WEBHOOK_SECRET = "whsec_"  # noqa: S105 - what each begins with
@@ -130,6 +139,11 @@ class AddressBook:
     def __init__(self, config: Callable[[], GatewayConfig]) -> None:
         self._config = config
         self._known: dict[tuple[str, str, bool], _KnownAddress] = {}
+        self._former: dict[str, Deployment] = {}  # of earlier configurations
+
+    def keep(self, deployments: Iterable[Deployment]) -> None:
+        """Keep the deployments of a configuration that ends, for requests that have begun."""
+        self._former |= {each.name: each for each in deployments}
 
     def find(
         self, provider: catalog.Provider, deployment: str, *, needed: bool
@@ -141,6 +155,8 @@ class AddressBook:
             if known.values == _read_variables(known.variables):
                 return known.address
             del self._known[place]
+        if deployment in self._former and all(e.name != deployment for e in config.deployments):
+            config = replace(config, deployments=(self._former[deployment],))
         url = find_provider_url(config, provider, deployment=deployment, needed=needed)
         key = find_provider_key(config, provider, deployment=deployment, needed=needed)
         names = _list_variables(find_override(config, provider, deployment), provider)

@@ -40,7 +40,7 @@ class AccountReservation:
         """Reserve these amounts of all limits, or none; what may take a whole one goes alone."""
         id = f"{self._name}.{next(self._tries)}"
         uses = [QuotaUse(each, min(amounts[each.unit], each.most)) for each in self._quotas]
-        since = self._gateway.now()
+        since = self._gateway.steady()
         full = await self._gateway.state.reserve(id, uses)
         if full is None:
             self._id, self._since = id, since
@@ -48,7 +48,7 @@ class AccountReservation:
 
     def find_age(self) -> float:
         """Return the seconds since what is held counts, at most; 0 if nothing is held."""
-        return self._gateway.now() - self._since if self._id is not None else 0.0
+        return self._gateway.steady() - self._since if self._id is not None else 0.0
 
     def renew(self) -> bool:
         """Count what is held from now; return False if another may have taken its room."""
@@ -57,7 +57,7 @@ class AccountReservation:
             return True
         if age > _HELD * min(map(find_length, self._quotas)):
             return False
-        self._since = self._gateway.now()
+        self._since = self._gateway.steady()
         self._gateway.state.renew(self._id, self._quotas)
         return True
 

@@ -15,7 +15,7 @@ from ...dialects import RateLimit
 from ...errors import AuthFailed, BillingFailed, PonderoError, QuotaSpent, RateLimited, ServiceError
 from ...exchange import is_deployment_fault
 from ..config.model import Balance, Deployment
-from ..quotas.quota import Quota, name_arrival_span
+from ..quotas.quota import Quota, name_account_holder, name_arrival_span
 from ..quotas.usage_counter import UsageCounter
 from ..state.breakers import REST
 from .account_load import LONGEST_WAIT, MANY, AccountLoad
@@ -124,6 +124,7 @@ class Accounts:
         self._pauses = pauses
         self._deployments: Mapping[str, Deployment] = {}
         self._quotas: dict[str, tuple[Quota, ...]] = {}
+        self._former: dict[str, tuple[Quota, ...]] = {}  # of earlier configurations
         self._loads: dict[str, AccountLoad] = {}
         self._told: set[str] = set()  # other replicas know that these have nothing left
 
@@ -133,6 +134,8 @@ class Accounts:
         """Use these accounts from now on; one that was known keeps its load and its counts."""
         before, quotas = self._deployments, self._quotas
         self._deployments = {each.name: each for each in deployments}
+        # Requests that have begun keep the deployment that they were placed on.
+        self._former = {**self._former, **quotas}
         self._quotas = {each.name: _list_quotas(each) for each in deployments}
         loads, self._loads = self._loads, {}
         for each in deployments:
@@ -160,7 +163,8 @@ class Accounts:
 
     def quotas(self, name: str) -> tuple[Quota, ...]:
         """Return the limits that an account is configured to have."""
-        return self._quotas.get(name, ())
+        found = self._quotas.get(name)
+        return self._former.get(name, ()) if found is None else found
 
     def order(
         self,
@@ -347,7 +351,7 @@ def _carry_counts(counter: UsageCounter, before: Sequence[Quota], after: Sequenc
 
 
 def _list_quotas(deployment: Deployment) -> tuple[Quota, ...]:
-    limit, holder = deployment.limit, f"deployment {deployment.name}"
+    limit, holder = deployment.limit, name_account_holder(deployment.name)
     if limit is None:
         return ()
     found: list[Quota] = []

@@ -51,6 +51,7 @@ class EndpointAccount:
         self._number: int | None = None
         self._reservation = AccountReservation(gateway, id, self._quotas)
         self._is_forced = False
+        self._has_left = False  # its service may have counted it
         self._left = 0.0  # seconds that it may yet wait for room
         self._most: Usage | None = None
         self._tokens = 0  # of the request, about
@@ -88,6 +89,7 @@ class EndpointAccount:
                 self._number = None
                 self._load.cancel(number)
             await self._wait_for_room()
+        self._has_left = True
 
     def make_full(self, wait: float) -> AccountFull:
         """Return the error that says when there is room."""

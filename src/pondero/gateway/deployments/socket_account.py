@@ -65,8 +65,12 @@ class SocketAccount(EndpointAccount):
         return True
 
     def close(self, tokens: int | None) -> None:
-        """Give the account back; ``tokens``: what is not counted yet, None if none was opened."""
+        """Give the account back; ``tokens``: what is not counted yet, None if none was opened.
+
+        A request that its service rejected counts too.
+        """
         if (number := self._number) is not None:
             self._number = None
             self._load.end(number)
-        self._reservation.settle({"requests": int(tokens is not None), "tokens": tokens or 0})
+        requests = int(tokens is not None or self._has_left)
+        self._reservation.settle({"requests": requests, "tokens": tokens or 0})

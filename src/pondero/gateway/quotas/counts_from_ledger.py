@@ -1,7 +1,9 @@
 """Fills the counts of a process again at its start, and what it knows of budgets, from the ledger.
 
 With ``state = "memory"`` a new process has counted nothing, but the ledger knows what was used in
-the windows that are still open. Limits per second and minute begin again: they are over soon.
+the windows that are still open. Limits of clients per second and minute begin again: they are over
+soon. Those of accounts go on, because their services do not begin again; only a second is shorter
+than a start.
 """
 
 import logging
@@ -16,7 +18,16 @@ from ..observability.ledger import Ledger
 from ..observability.ledger_database import LedgerDatabase
 from ..server.context import GatewayContext
 from ..state.redis_link import SharedStateLost
-from .quota import Holder, Quota, Unit, find_quotas, find_window
+from .quota import (
+    Holder,
+    Quota,
+    Unit,
+    find_length,
+    find_quotas,
+    find_window,
+    name_account_holder,
+    name_arrival_span,
+)
 from .usage_counter import LocalUsageCounter
 
 LOG = logging.getLogger("pondero.gateway")
@@ -27,6 +38,9 @@ _AGAIN = 5.0  # seconds before a ledger that failed is asked again
 _LOOK = 1.0  # second between two looks whether records that were left behind are in the ledger
 _MINUTE, _HOUR, _DAY = 60_000, 3_600_000, 86_400_000  # milliseconds
 _LONG = {"hour": _HOUR, "day": _DAY}  # of the rate limits that outlast a restart
+_ARRIVAL_SPANS = frozenset(
+    map(name_arrival_span, ("minute", "hour", "day"))
+)  # likewise, of accounts
 _UNITS: tuple[Unit, ...] = ("requests", "tokens", "thinking_tokens", "money")
 _SQL = (
     "SELECT key, key_group, route, max(minute), sum(CASE WHEN tries > 0 THEN 1 ELSE 0 END), "
@@ -35,6 +49,14 @@ _SQL = (
     "sum(coalesce(cost, 0)) FROM pondero_receipts "
     "WHERE minute >= ? AND minute < ? AND at < ? AND offline = ? "
     "GROUP BY key, key_group, route, minute / {step}"
+)
+# Each try counts, for the account that was asked last. What was sent later counts for longer.
+_SQL_OF_ACCOUNTS = (
+    "SELECT deployment, max(at + coalesce(last_try, seconds)), sum(tries), "
+    "sum(coalesce(input, 0) + coalesce(cache_read, 0) + coalesce(cache_write, 0) "
+    "+ coalesce(output, 0) + coalesce(thinking, 0)) FROM pondero_receipts "
+    "WHERE minute >= ? AND minute < ? AND at < ? AND offline = ? "
+    "AND deployment IS NOT NULL AND tries > 0 GROUP BY deployment, {moment}"
 )
 
 
@@ -73,8 +95,13 @@ async def _list_quotas(gateway: GatewayContext) -> list[Quota]:
     except SharedStateLost:  # requests are rejected until they are known
         keys = config.keys
     holders: tuple[Holder, ...] = (*keys, *config.groups, *config.routes)
-    quotas = (quota for each in holders for quota in find_quotas(each))
-    return [quota for quota in quotas if not quota.rolling or quota.per in _LONG]
+    quotas = [quota for each in holders for quota in find_quotas(each)]
+    quotas += (quota for each in config.deployments for quota in gateway.accounts.quotas(each.name))
+    return [
+        quota
+        for quota in quotas
+        if not quota.rolling or quota.per in _LONG or quota.per in _ARRIVAL_SPANS
+    ]
 
 
 async def _restore(
@@ -131,20 +158,48 @@ class EarlierRows(Struct, frozen=True):
         """Return the use of each quota in its open window; raises StoreError."""
         quotas = set(quotas)
         budgets = {each: find_window(each, self.now).since for each in quotas if not each.rolling}
-        limits = {each: self.now - _LONG[each.per] for each in quotas if each.rolling}
+        limits = {
+            each: self.now - _LONG[each.per]
+            for each in quotas
+            if each.per in _LONG and each.rolling
+        }
+        accounts = [each for each in quotas if each.per in _ARRIVAL_SPANS]
         # Calendar periods begin with an hour; a rolling window needs to know the minute.
-        return [*self._iter_use(budgets, step=60), *self._iter_use(limits, step=1)]
+        return [
+            *self._iter_use(budgets, step=60),
+            *self._iter_use(limits, step=1),
+            *self._iter_account_use(accounts),
+        ]
 
     def _iter_use(self, windows: Mapping[Quota, int], *, step: int) -> Iterator[EarlierUse]:
         if not windows:
             return
-        sql = _SQL.format(step=step)
         first = min(windows.values()) // _MINUTE
-        # A day at a time, because a query has a deadline.
+        for row in self._iter_rows(_SQL.format(step=step), first):
+            yield from _share_out(row, windows)
+
+    def _iter_account_use(self, quotas: Iterable[Quota]) -> Iterator[EarlierUse]:
+        """Yield what accounts were asked; a limit per minute needs to know the second."""
+        by_length: dict[float, list[Quota]] = {}
+        for each in quotas:
+            by_length.setdefault(find_length(each), []).append(each)
+        for length, limits in by_length.items():
+            since = self.now - int(length * 1000)
+            is_short = since > self.now - _HOUR
+            sql = _SQL_OF_ACCOUNTS.format(moment="CAST(at AS BIGINT)" if is_short else "minute")
+            # One may have waited a minute for an account that failed before it was sent.
+            for name, sent, *sums in self._iter_rows(sql, since // _MINUTE - 1):
+                at, taken = int(sent * 1000), dict(zip(_UNITS[:2], map(int, sums), strict=True))
+                for quota in limits:
+                    is_its = quota.holder == name_account_holder(name)
+                    if is_its and at > since and taken[quota.unit]:
+                        yield EarlierUse(quota, min(at, self.now), taken[quota.unit])
+
+    def _iter_rows(self, sql: str, first: int) -> Iterator[Sequence[Any]]:
+        """Yield the sums of rows from a minute on, a day at a time: a query has a deadline."""
         for begin in range(first, self.now // _MINUTE + 1, _DAY // _MINUTE):
             values = (begin, begin + _DAY // _MINUTE, self.before, int(self.offline))
-            for row in self.database.rows(sql, values):
-                yield from _share_out(row, windows)
+            yield from self.database.rows(sql, values)
 
 
 def _share_out(row: Sequence[Any], windows: Mapping[Quota, int]) -> Iterator[EarlierUse]:

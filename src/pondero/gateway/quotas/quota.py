@@ -209,6 +209,11 @@ def counts_cost(quotas: Iterable[Quota]) -> bool:
     return any(quota.unit == "money" for quota in quotas)
 
 
+def name_account_holder(deployment: str) -> str:
+    """Return the holder of the limits of a deployment's account."""
+    return f"deployment {deployment}"
+
+
 def _name_holder(holder: Holder) -> str:
     if isinstance(holder, GatewayRoute):
         return f"route {holder.match}"

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Protocol
 
 from msgspec import Struct
@@ -9,6 +10,8 @@ from msgspec import Struct
 from .quota import SLOTS, Quota, QuotaUse, Unit, Window, find_carried_slot, find_window
 
 _KEPT = 2 * SLOTS  # slots of a counter: a clock that jumps forward may jump back to old ones
+_FOLLOWED = 60_000
+"""Milliseconds after a reload in which requests may still name the quota before it."""
 
 
 class QuotaShortfall(Struct, frozen=True):
@@ -64,7 +67,11 @@ class UsageCounter(Protocol):
         ...
 
     def carry(self, before: Quota, after: Quota) -> None:
-        """Count the use of one rolling quota under another from now on, without waiting."""
+        """Count the use of one rolling quota under another from now on, without waiting.
+
+        Requests that have begun, and replicas that have yet to reload, ask for the one before; for
+        a minute, that is the other one too.
+        """
         ...
 
     async def aclose(self) -> None:
@@ -77,24 +84,49 @@ def now_ms() -> int:
     return int(time.time() * 1000)
 
 
-class LocalUsageCounter:
-    """Counts in this process's memory."""
+def steady_ms() -> int:
+    """Return the same as it was when this process began, and since by a clock that never jumps."""
+    return _BEGAN + int(_read_steady() * 1000)
 
-    def __init__(self, clock: Callable[[], int] = now_ms) -> None:
-        self._clock = clock
+
+_read_steady: Callable[[], float] = (  # the first goes on while the machine sleeps
+    partial(time.clock_gettime, time.CLOCK_BOOTTIME)
+    if hasattr(time, "CLOCK_BOOTTIME")
+    else time.monotonic
+)
+_BEGAN = now_ms() - int(_read_steady() * 1000)
+
+
+class LocalUsageCounter:
+    """Counts in this process's memory.
+
+    ``clock`` has the calendar of budgets, and ``steady`` the time of rate limits: one that jumps
+    would free them. A ``clock`` alone is both.
+    """
+
+    def __init__(
+        self, clock: Callable[[], int] | None = None, steady: Callable[[], int] | None = None
+    ) -> None:
+        self._clock: Callable[[], int] = clock or now_ms
+        self._steady: Callable[[], int] = steady or clock or steady_ms
         self._slots: dict[str, _Slots] = {}  # by the name of the counter
         self._reserved: dict[str, dict[str, tuple[int, int]]] = {}  # by request and counter
+        self._after: dict[str, tuple[Quota, int]] = {}  # of carried counts, and when that was
 
     async def reserve(
         self, id: str, uses: Sequence[QuotaUse], *, unread: UnreadAnswers | None = None
     ) -> QuotaShortfall | None:
         """Reserve all of these, or none."""
         del unread  # this process has all answers
-        known, now = self._slots, self._clock()
+        asked = uses
+        known, today, steady = self._slots, self._clock(), self._steady()
         counted: list[_Slots] = []
         full: list[QuotaShortfall] = []
+        if self._after:
+            uses = [self._follow_use(each, steady) for each in uses]
         for use in uses:
             quota, amount = use.bound, use.amount
+            now = steady if quota.rolling else today
             slots = known.get(quota.name)
             if slots is None or not slots.begins <= now < slots.turns:
                 slots = self._find_slots(quota, now)
@@ -104,14 +136,14 @@ class LocalUsageCounter:
         if full:
             return max(full, key=lambda each: each.wait)
         reserved = self._reserved[id] = {}
-        for use, slots in zip(uses, counted, strict=True):
-            amount, slot, counts = use.amount, slots.slot, slots.counts
+        for at, slots in enumerate(counted):
+            amount, slot, counts = uses[at].amount, slots.slot, slots.counts
             if slot in counts:  # else there may be too many
                 counts[slot] += amount
                 slots.total += amount
             else:
                 slots.add(slot, amount)
-            reserved[use.bound.name] = (slot, amount)
+            reserved[asked[at].bound.name] = (slot, amount)
         return None
 
     def find_reserved(self, id: str) -> Mapping[str, int]:
@@ -120,9 +152,9 @@ class LocalUsageCounter:
 
     def renew(self, id: str, quotas: Sequence[Quota]) -> None:
         """Count a reservation from now; ``lua/renew.lua`` does the same."""
-        reserved, now = self._reserved.get(id) or {}, self._clock()
+        reserved, now = self._reserved.get(id) or {}, self._steady()
         for each in quotas:
-            slots = self._find_slots(each, now)
+            slots = self._find_slots(self._follow(each, now), now)
             slot, amount = reserved.get(each.name) or (slots.slot, 0)
             if slot < slots.slot and slot in slots.counts:  # else the clock has jumped
                 slots.add(slot, -amount)
@@ -134,13 +166,16 @@ class LocalUsageCounter:
         reserved = self._reserved.pop(id, None)
         if reserved is None:
             return
-        known, now = self._slots, self._clock()
+        known, today, steady = self._slots, self._clock(), self._steady()
         for each in uses:
             quota, amount = each.bound, each.amount
+            now = steady if quota.rolling else today
+            if self._after:
+                quota = self._follow(quota, steady)
             slots = known.get(quota.name)
             if slots is None or not slots.begins <= now < slots.turns:
                 slots = self._find_slots(quota, now)
-            slot, before = reserved.get(quota.name) or (slots.slot, 0)
+            slot, before = reserved.get(each.bound.name) or (slots.slot, 0)
             if amount == before:
                 continue
             counts = slots.counts
@@ -152,12 +187,12 @@ class LocalUsageCounter:
 
     def add_earlier(self, quota: Quota, at: int, amount: int) -> None:
         """Count what another process used at a moment, in milliseconds since 1970."""
-        slots = self._find_slots(quota, self._clock())
+        slots = self._find_slots(quota, self._find_time(quota))
         slots.add(find_window(quota, at).slot, amount)
 
     def carry(self, before: Quota, after: Quota) -> None:
         """Count the use of one rolling quota under another from now on."""
-        now = self._clock()
+        now = self._steady()
         counts, self._slots[before.name].counts = self._find_slots(before, now).counts, {}
         self._slots[before.name].total = 0
         slots = self._find_slots(after, now)
@@ -165,6 +200,28 @@ class LocalUsageCounter:
             then = find_carried_slot(slot, before, after, now=now)
             if then is not None:
                 slots.add(then, count)
+        for held in self._reserved.values():
+            if (place := held.get(before.name)) is not None:
+                then = find_carried_slot(place[0], before, after, now=now)
+                held[before.name] = (-1 if then is None else then, place[1])
+        self._after[before.name] = (after, now)
+        self._after.pop(after.name, None)
+
+    def _follow(self, quota: Quota, now: int) -> Quota:
+        """Return what counts for a quota since a reload; ``lua/windows.lua`` does the same."""
+        for _ in range(len(self._after)):
+            after, since = self._after.get(quota.name, (quota, now))
+            if after is quota:
+                break
+            if abs(now - since) > _FOLLOWED:
+                del self._after[quota.name]
+                break
+            quota = after
+        return quota
+
+    def _follow_use(self, use: QuotaUse, now: int) -> QuotaUse:
+        quota = self._follow(use.bound, now)
+        return use if quota is use.bound else QuotaUse(quota, min(use.amount, quota.most))
 
     async def current_use(self, quotas: Sequence[Quota]) -> list[int]:
         """Return the current use of each quota."""
@@ -172,8 +229,10 @@ class LocalUsageCounter:
 
     def recent_use(self, quotas: Sequence[Quota]) -> list[int]:
         """Return the same: this process has seen all of it."""
-        now = self._clock()
-        return [self._find_slots(each, now).total for each in quotas]
+        return [self._find_slots(each, self._find_time(each)).total for each in quotas]
+
+    def _find_time(self, quota: Quota) -> int:
+        return self._steady() if quota.rolling else self._clock()
 
     def _find_slots(self, quota: Quota, now: int) -> "_Slots":
         """Return the counts of a quota, with the sum of those that count now."""

@@ -188,7 +188,7 @@ class SocketExchange:
             try:
                 check_price(EndpointCall(target.provider, target.model, None), self._quotas)
                 await account.open(is_last=is_last)
-                await self._connect(content, target)
+                await self._connect(content, target, account)
             except PonderoError as error:
                 if not await account.note_failure(error) or is_last:
                     raise
@@ -196,7 +196,9 @@ class SocketExchange:
                 return target
         raise BadParameter("no account is there to open a socket")
 
-    async def _connect(self, content: EndpointContent, target: EndpointTarget) -> None:
+    async def _connect(
+        self, content: EndpointContent, target: EndpointTarget, account: SocketAccount
+    ) -> None:
         gateway, match = self._gateway, self._match
         http = make_request(gateway, match, content, target)
         self._hidden = KeyFilter(list_keys(http))
@@ -212,13 +214,14 @@ class SocketExchange:
         self._count = SocketCount(match.endpoint, self._used, self._quota)
         self.meter.begin_socket(self._used)
         try:
-            self._service = await open_service_socket(
-                http.url,
-                headers,
-                subprotocols=offered,
-                max_size=gateway.config.server.max_body,
-                seconds=gateway.timeouts.connect,
-            )
+            with account.watch_departure():
+                self._service = await open_service_socket(
+                    http.url,
+                    headers,
+                    subprotocols=offered,
+                    max_size=gateway.config.server.max_body,
+                    seconds=gateway.timeouts.connect,
+                )
         except PonderoError:
             self._used.is_free = True
             raise

@@ -5,7 +5,7 @@ from asyncio import sleep
 from collections.abc import Awaitable, Callable, Sequence
 from functools import lru_cache
 from random import random
-from time import time
+from time import monotonic, time
 from typing import ClassVar
 
 from msgspec import Struct
@@ -121,7 +121,7 @@ class GatewayContext:
         self.kept: KeptStore | None = open_store(config, self.shared.link)
         self.breakers: BreakerStore = self.shared.breakers
         self.accounts: Accounts = Accounts(
-            lambda: self.now(),  # noqa: PLW0108 - a test may set another clock
+            lambda: self.steady(),  # noqa: PLW0108 - a test may set another clock
             lambda: self.jitter(),  # noqa: PLW0108 - and other dice
             self.breakers,
         )
@@ -162,6 +162,7 @@ class GatewayContext:
             self.hooks = load_hooks(config)
         self.routing = Routing(config, load_catalog())
         self.frames = FrameMemo()
+        self._addresses.keep(self.config.deployments)  # for requests that have begun
         self.config = config
         self.accounts.configure(config.deployments, self.state)
         self.envelopes.forget()
@@ -235,6 +236,8 @@ class GatewayContext:
 
     jitter: "ClassVar[staticmethod[[], float]]" = staticmethod(random)
     now: "ClassVar[staticmethod[[], float]]" = staticmethod(time)
+    steady: "ClassVar[staticmethod[[], float]]" = staticmethod(monotonic)
+    """Seconds of a clock that never jumps, for what lasts a while."""
     sleep: "ClassVar[staticmethod[[float], Awaitable[None]]]" = staticmethod(sleep)
 
     def learn(self, exchange: Exchange, repair: Repair) -> None:

@@ -150,8 +150,8 @@ class RedisUsageCounter:
         self._note_bounds((after,))
         self._mirror.carry(before, after)
         if not self._link.is_away:
-            names, periods = (before.name, after.name), (before.per, after.per)
-            self._keep_task(self._link.send_rare_script("carry", names, periods))
+            names, quotas = (before.name, after.name), (before.per, after.per, after.most)
+            self._keep_task(self._link.send_rare_script("carry", names, quotas))
 
     async def _read_use(self, quotas: Sequence[Quota]) -> list[int]:
         found = await self._read_counters(quotas)

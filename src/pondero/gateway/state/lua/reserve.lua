@@ -34,8 +34,9 @@ local bytes = 0
 for number = last + 1, #KEYS do bytes = bytes + redis.call('STRLEN', KEYS[number]) end
 
 -- A request that may take more than a limit has in all goes alone.
-local function find_amount(at)
-  local most, amount = tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
+local function find_amount(at, most)
+  local amount = tonumber(ARGV[at + 3])
+  if most ~= tonumber(ARGV[at + 2]) then amount = math.min(amount, most) end  -- it was more before
   local more = math.ceil(tonumber(ARGV[at + 4]) * bytes)
   if ARGV[at] == '1' then return math.max(amount, math.min(amount + more, most)) end
   return amount + more
@@ -53,12 +54,13 @@ local function count_slots(counter, span, rolling)
   return slots, counts
 end
 
-local spans, taken, amounts, worst = {}, {}, {}, nil
+local spans, taken, amounts, counters, worst = {}, {}, {}, {}, nil
 for number = 4, last do
   local at = place(number)
-  local most, amount = tonumber(ARGV[at + 2]), find_amount(at)
-  local span = window(ARGV[at], ARGV[at + 1], now)
-  local slots, counts = count_slots(KEYS[number], span, ARGV[at])
+  local counter, per, most = follow(KEYS[number], ARGV[at + 1], tonumber(ARGV[at + 2]), now)
+  local amount, span = find_amount(at, most), window(ARGV[at], per, now)
+  local slots, counts = count_slots(counter, span, ARGV[at])
+  counters[number] = counter
   local sum = 0
   for _, slot in ipairs(slots) do sum = sum + counts[slot] end
   spans[number], taken[number], amounts[number] = span, sum, amount
@@ -77,7 +79,8 @@ for number = 4, last do
 end
 if worst then
   local number, sum, wait = unpack(worst)
-  local slot, born = spans[number].slot, birth(KEYS[number])
+  local asked_for = window(ARGV[place(number)], ARGV[place(number) + 1], now)
+  local slot, born = asked_for.slot, birth(KEYS[number])
   local asked = whole(amounts[number])
   return {0, whole(now), number - 4, whole(slot), whole(sum), born, asked, whole(wait)}
 end
@@ -86,15 +89,17 @@ local answer = {1, whole(now)}
 for number = 4, last do
   local at, span, amount = place(number), spans[number], amounts[number]
   local slot = tonumber(ARGV[at + 5]) or span.slot
+  local counter = counters[number]
   if again then
     local held = redis.call('HGET', reservation, KEYS[number])
     amount = tonumber(held and string.match(held, '^%d+:(%d+)') or amount)
   else
-    add(KEYS[number], span, slot, amount)
-    local held = whole(slot) .. ':' .. whole(amount) .. ':' .. birth(KEYS[number])
+    add(counter, span, slot, amount)
+    local held = whole(slot) .. ':' .. whole(amount) .. ':' .. birth(counter)
     redis.call('HSET', reservation, KEYS[number], held)
     taken[number] = taken[number] + amount
   end
+  if counter ~= KEYS[number] then slot = window(ARGV[at], ARGV[at + 1], now).slot end
   answer[#answer + 1] = whole(slot)
   answer[#answer + 1] = whole(taken[number])
   answer[#answer + 1] = birth(KEYS[number])

@@ -19,18 +19,25 @@ for number = 4, #KEYS do
 end
 for number = 4, #KEYS do
   local at = 6 * number - 18
-  local span, amount = window(ARGV[at], ARGV[at + 1], now), tonumber(ARGV[at + 2])
+  local counter, per, _, carried = follow(KEYS[number], ARGV[at + 1], 0, now)
+  local span, amount = window(ARGV[at], per, now), tonumber(ARGV[at + 2])
   local slot, before = tonumber(ARGV[at + 3]), removed and tonumber(ARGV[at + 4]) or 0
   if reserved[KEYS[number]] then
     local held, born
     slot, held, born = string.match(reserved[KEYS[number]], '^(%d+):(%d+):?(%d*)$')
     slot = tonumber(slot)
     -- A counter that began again does not have it, unless it was given back.
-    if born == birth(KEYS[number]) then before = tonumber(held) end
+    if born == birth(counter) then
+      before = tonumber(held)
+    elseif carried and born == birth(KEYS[number]) then
+      slot, before = carried_slot(slot, ARGV[at + 1], per, carried), tonumber(held)
+    end
+  elseif carried then
+    slot = carried_slot(slot, ARGV[at + 1], per, carried)
   end
   local counts = slot >= span.since and slot <= span.last
-  if counts or redis.call('HEXISTS', KEYS[number], whole(slot)) == 1 then
-    add(KEYS[number], span, slot, amount - before)
+  if counts or redis.call('HEXISTS', counter, whole(slot)) == 1 then
+    add(counter, span, slot, amount - before)
   end
 end
 redis.call('DEL', reservation)

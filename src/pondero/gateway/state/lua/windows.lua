@@ -52,6 +52,28 @@ end
 
 local function whole(number) return string.format('%.0f', number) end
 
+-- What counts for the limit of an account since a reload gave it another name or period, for a
+-- minute: until all replicas have reloaded, and requests that had begun are sent. Returns the counter,
+-- its period and maximum, and when its counts were carried there.
+local FOLLOWED = 60 * LENGTHS.second
+local function follow(counter, per, most, now)
+  local carried = nil
+  if not string.find(per, ' after arrival', 1, true) then return counter, per, most, carried end
+  for _ = 1, 8 do
+    local after = redis.call('HGET', counter, 'after') or ''
+    local since, limit, span, name = string.match(after, '^(%d+):(%d+):([^:]+):(.+)$')
+    if not since or math.abs(now - tonumber(since)) > FOLLOWED then break end
+    counter, per, most, carried = name, span, tonumber(limit), tonumber(since)
+  end
+  return counter, per, most, carried
+end
+
+-- The slot in which a count goes on that was made before it was carried.
+local function carried_slot(slot, before, after, carried)
+  local at = math.min(carried, (slot + 1) * LENGTHS[before] / SLOTS - 1)
+  return math.floor(at / (LENGTHS[after] / SLOTS))
+end
+
 -- A name that nothing had before, in digits. It is Redis's own time, also if a test gives another.
 local function new_name()
   local time = redis.call('TIME')
