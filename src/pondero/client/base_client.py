@@ -16,11 +16,13 @@ from typing import (
 
 from msgspec.structs import replace
 
-from ..catalog import Provider
+from ..catalog import ModelEntry, Provider
 from ..errors import BadParameter, UsageError
 from ..exchange import (
     AsyncTransport,
+    KnownQuestions,
     Prepared,
+    QuestionNeeds,
     Retry,
     Signing,
     Timeouts,
@@ -50,10 +52,12 @@ from .hooks import Hooks, OnReply, OnRequest
 from .prompts.attachments import check_readable, parse_attachments
 from .prompts.messages import Prompt, parse_prompt
 from .prompts.options import (
+    NO_PARAMETERS,
     RUNNING,
     Options,
     build_request,
     check_options,
+    find_plain_texts,
     parse_timeouts,
     request_parameters,
 )
@@ -98,6 +102,7 @@ class BaseClient(Generic[T]):
         self._credentials = Credentials(check_keys(keys), check_urls(urls))
         self._hooks = self._check_hooks(Hooks(on_request, on_reply))
         self._refusals: tuple[Rejection, ...] = ()
+        self._questions = KnownQuestions()
         self._made: dict[str, T] = {}
         self._closed = False
 
@@ -144,36 +149,47 @@ class BaseClient(Generic[T]):
         if options.get("retries"):
             raise BadParameter("retries needs ask, or a Chat and its send: a stream is shown once")
         policy = resolve_policy(options["policy"]) if "policy" in options else self._policy
-        attachments = parse_attachments(options["attachments"]) if "attachments" in options else ()
-        request = build_request(prompt, options, attachments)
-        asked = request_parameters(request, options)
-        effort = options.get("thinking_effort")
+        level = (thinking, options.get("thinking_effort"))
         needed = self._transport is None or self._transport.needs_key
-        entry, plan = resolve_and_plan(
-            model, thinking, effort, asked=asked, policy=policy, offline=not needed
-        )
-        if attachments:
-            check_readable(attachments, entry, policy)
-        if options.get("cache"):
-            request = add_cache_breakpoints(entry, request)
-        if breakpoints := count_cache_breakpoints(entry, request):
-            plan = replace(plan, cache_breakpoints=breakpoints)
-        url = self._credentials.url(entry.provider, needed=needed, model=entry.model)
-        prepared = prepare(
-            entry,
-            request,
-            plan,
-            asked=asked,
-            policy=policy,
-            url=url,
-            key=self._credentials.key(entry.provider, needed=needed),
-            at=time(),
-            refusals=(*self._refusals, *options["refusals"])
-            if "refusals" in options
-            else self._refusals,
-            emulator=self._find_emulator(entry.provider, url),
-            last_prompt=options.get("last_prompt"),
-        )
+        texts = None if self._refusals else find_plain_texts(prompt, options)
+        if texts is not None:
+            entry, plan = resolve_and_plan(
+                model, *level, asked=NO_PARAMETERS, policy=policy, offline=not needed
+            )
+            needs = QuestionNeeds(
+                *self._find_address(entry, needed=needed),
+                policy,
+                system=texts.system,
+                stream=options.get("stream", True),
+            )
+            prepared = self._questions.prepare(entry, texts.prompt, plan, needs=needs, at=time())
+        else:
+            attachments = parse_attachments(options.get("attachments"))
+            request = build_request(prompt, options, attachments)
+            asked = request_parameters(request, options)
+            entry, plan = resolve_and_plan(
+                model, *level, asked=asked, policy=policy, offline=not needed
+            )
+            if attachments:
+                check_readable(attachments, entry, policy)
+            if options.get("cache"):
+                request = add_cache_breakpoints(entry, request)
+            if breakpoints := count_cache_breakpoints(entry, request):
+                plan = replace(plan, cache_breakpoints=breakpoints)
+            url, key, emulator = self._find_address(entry, needed=needed)
+            prepared = prepare(
+                entry,
+                request,
+                plan,
+                asked=asked,
+                policy=policy,
+                url=url,
+                key=key,
+                at=time(),
+                refusals=(*self._refusals, *options.get("refusals", ())),
+                emulator=emulator,
+                last_prompt=options.get("last_prompt"),
+            )
         if needed:
             prepared = add_price(entry, prepared)
         if headers := options.get("headers"):
@@ -184,6 +200,15 @@ class BaseClient(Generic[T]):
                 prepared.plan, [note for note in notes if note not in plan.adjustments]
             )
         return prepared
+
+    def _find_address(
+        self, entry: ModelEntry, *, needed: bool
+    ) -> tuple[str, str | None, str | None]:
+        """Return where a model is asked, with which key, and what may answer in its place."""
+        provider = entry.provider
+        url = self._credentials.url(provider, needed=needed, model=entry.model)
+        key = self._credentials.key(provider, needed=needed)
+        return url, key, self._find_emulator(provider, url)
 
     def _find_emulator(self, provider: Provider, url: str = "") -> str | None:
         """Return what may answer in the place of a provider's service, for the handoff.

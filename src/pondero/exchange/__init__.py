@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         shorten_retries,
     )
     from .further_answers import FurtherAnswers
+    from .known_questions import KnownQuestions, QuestionNeeds
     from .patch import (
         apply_plan,
         change_fields,
@@ -117,6 +118,7 @@ _NAMES = {
     "exchange_flow": "Emit Flow ReadAll ReadBytes Send Shows Sleep Step flow read_reply verdict",
     "fallback": "PATIENCE gave_last_answer is_deployment_fault is_fallback_error shorten_retries",
     "further_answers": "FurtherAnswers",
+    "known_questions": "KnownQuestions QuestionNeeds",
     "patch": (
         "apply_plan change_fields depth_paths_of encode_name fold_name fold_path group_names "
         "list_stated matches_plan states_only thinking_paths with_fields with_list_headers "
@@ -163,9 +165,11 @@ __all__ = [
     "Exchange",
     "Flow",
     "FurtherAnswers",
+    "KnownQuestions",
     "LevelEvidence",
     "LevelWindow",
     "Prepared",
+    "QuestionNeeds",
     "RateLimit",
     "ReadAll",
     "ReadBytes",

@@ -64,7 +64,7 @@ def place(messages: Sequence[Message], rule: SystemTurns) -> PlacedTurns:
     >>> [message.role for message in place(turns, "lead").messages]
     ['user']
     """
-    if rule == "anywhere":
+    if rule == "anywhere" or not _have_system_turns(messages):
         return PlacedTurns(tuple(messages))
     runs = [(kind, list(run)) for kind, run in groupby(messages, key=_kind)]
     placed: list[Message] = []
@@ -91,6 +91,13 @@ def place(messages: Sequence[Message], rule: SystemTurns) -> PlacedTurns:
             _fold_into(placed, run, following if after == "user" else None)
             folded += here
     return PlacedTurns(tuple(placed), tuple(moved), tuple(folded))
+
+
+def _have_system_turns(messages: Iterable[Message]) -> bool:
+    for message in messages:  # noqa: SIM110 - a generator for any() costs more than the look
+        if message.role == "system":
+            return True
+    return False
 
 
 def _kind(message: Message) -> str:

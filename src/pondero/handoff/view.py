@@ -197,10 +197,10 @@ class _Weaver:
 
     def turn(self, number: int, message: Message, turns: ViewBuilder) -> None:
         """Take the next message."""
-        if message.level_update is not None:
-            self._update_level(number, message, turns)
-            return
         if message.role == "system":
+            if message.level_update is not None:
+                self._update_level(number, message, turns)
+                return
             self.system_turns.append(number)
         is_whole = self._unpaired is None or message.role != "assistant"
         if not self._owed and is_whole and _is_words(message, self._takes):

@@ -100,14 +100,15 @@ def resolve_url(
     As in the provider's own SDK, an address without a path gets the provider's path, and a bare
     host its port. Blanks are filled in; a ``model`` that is a whole path may have their values.
     """
-    variable = _find_first(provider.url_env)
-    named = given.get(provider.name) or (os.environ[variable] if variable else None)
+    named, variable = given.get(provider.name), None
+    if not named and (variable := _find_first(provider.url_env)) is not None:
+        named = os.environ[variable]
     if named and "://" not in named and provider.url.startswith("https://"):
         # Only a local engine may have a bare host: no key goes to a guessed http address.
         what = "base URL" if provider.name in given else variable
         raise BadParameter(f"invalid {what} {named!r}; use http:// or https://")
     try:
-        whole = provider.url if named is None else _whole(named, provider.url)
+        whole = provider.url if not named else _whole(named, provider.url)
     except ValueError as error:
         message = f"invalid address {named!r} of {provider.label}: {error}"
         raise BadParameter(message) from None

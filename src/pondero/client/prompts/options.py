@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any, Generic, TypedDict, cast
+from typing import Any, Generic, NamedTuple, TypedDict, cast
 
 from ...canon import Json, Message, Reply, Request, Text, Tool, ToolChoice, V
 from ...errors import BadParameter
@@ -125,7 +125,11 @@ _BESIDE = frozenset(
         *("cache", "mcp", "approve", "max_steps", "refusals", "last_prompt"),
     )
 )
-_NO_PARAMETERS = RequestParameters()
+NO_PARAMETERS = RequestParameters()
+"""Those of a question without any."""
+_LEFT_OUT = frozenset(("attachments", "cache", "refusals", "last_prompt"))
+_PLAIN = (_BESIDE - _LEFT_OUT) | {"system"}
+_SHORT = 8 * 1024  # letters; of more there are few that are alike
 _NONE = type(None)
 _LISTS = (Sequence, AbstractSet)  # collections that can be read more than once
 # The types of options and of their members, unless their readers check them.
@@ -207,10 +211,27 @@ def build_request(
     )
 
 
+class PlainTexts(NamedTuple):
+    """A question that is a short text, at most with a system prompt that is one too."""
+
+    prompt: str
+    system: str
+
+
+def find_plain_texts(prompt: Prompt, options: Options) -> PlainTexts | None:
+    """Return the texts of a question that has nothing else."""
+    if type(prompt) is not str or not _PLAIN.issuperset(options) or not prompt.strip():
+        return None
+    system = options.get("system", "")
+    if type(system) is not str or len(prompt) > _SHORT or len(system) > _SHORT:
+        return None
+    return PlainTexts(prompt, system)
+
+
 def request_parameters(request: Request, options: Options) -> RequestParameters:
     """Return the parameters that affect thinking or go with it; raises BadParameter."""
     if _BESIDE.issuperset(options):
-        return _NO_PARAMETERS
+        return NO_PARAMETERS
     choice = request.tool_choice
     return check_parameters(
         request.max_tokens,

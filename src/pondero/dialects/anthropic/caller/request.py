@@ -297,7 +297,8 @@ class _Turns:
 def _messages(messages: Iterable[Message]) -> list[Json]:
     written: list[Json] = []
     for message in messages:
-        if (update := message.level_update) is not None:  # no block: it cannot have a breakpoint
+        update = message.level_update if message.role == "system" else None
+        if update is not None:  # no block: it cannot have a breakpoint
             written.append(write_level_turn(update.level))
             continue
         blocks = [block for part in message.parts if (block := _BLOCKS[type(part)](part))]
