@@ -48,8 +48,9 @@ class Load:
 
     def requests(self) -> list[bytes]:
         """Return all requests; no two are the same."""
-        if self.size == "unseen":
-            return [self.framed(self._body(0, f"talk{number}")) for number in range(self.count)]
+        if self.size == "unseen":  # in no earlier round either
+            now = time.time_ns() % 10**9
+            return [self.framed(self._body(0, f"{now + each}")) for each in range(self.count)]
         body, number = self._body(777_777), b"777777"
         return [self.framed(body.replace(number, b"%06d" % each)) for each in range(self.count)]
 

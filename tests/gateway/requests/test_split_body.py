@@ -13,6 +13,7 @@ from pondero.gateway.requests import split_body as module
 from pondero.gateway.requests.known_turns import parse_known_in_steps
 from pondero.gateway.requests.split_body import SplitBody, read_fields, renew_body, split_body
 from pondero.gateway.state.conversation_memo import ConversationMemo
+from pondero.gateway.state.long_text import LongText
 
 FORM = get_dialect("anthropic").service().turn_form
 MARKS = (
@@ -231,3 +232,17 @@ def test_a_conversation_that_is_forgotten_is_not_found_by_its_end():
         for _ in parse_known_in_steps(memo, service, http):
             pass
     assert 0 < len(memo._ends) <= len(memo)
+
+
+@given(TEXTS, st.lists(st.sampled_from(MARKS)))
+def test_a_body_with_one_turn_is_the_same_bytes_with_a_memory_of_its_own(text, asked):
+    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": text}]}).encode()
+    http = HttpRequest("POST", "/v1/messages", {}, body)
+    long = split_body(ConversationMemo(1 << 20), http, FORM, client="c").body
+    assert long == body
+    assert isinstance(long, LongText)
+    renewed = renew_body(long, {**read_fields(long), "model": Raw(b'"tools"')})
+    assert isinstance(renewed, LongText)
+    for mark in (*asked, *MARKS):
+        assert (mark in long) is (mark in body)
+        assert (mark in renewed) is (mark in bytes(renewed))

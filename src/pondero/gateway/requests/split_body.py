@@ -18,6 +18,7 @@ from ...canon import HttpRequest, get_decoder
 from ...dialects import TurnForm
 from ...exchange import encode_name, write_fields
 from ..state.conversation_memo import ConversationMemo, KnownConversation
+from ..state.long_text import LongText
 from ..state.searched_text import Mark, SearchedText
 
 _FIELDS = get_decoder(dict[str, Raw])
@@ -98,7 +99,7 @@ def make_search(body: bytes) -> Callable[[bytes], object]:
 
     For plain bytes, ``in`` would make and drop an exception each time: a mark could be a number.
     """
-    return body.__contains__ if isinstance(body, SplitBody) else body.count
+    return body.__contains__ if isinstance(body, SplitBody | LongText) else body.count
 
 
 @lru_cache(maxsize=1_024)
@@ -119,8 +120,11 @@ def is_remembered(http: HttpRequest) -> bool:
 def split_body(
     memo: ConversationMemo, http: HttpRequest, form: TurnForm | None, *, client: str
 ) -> HttpRequest:
-    """Return a request with its body split; the same if that is short, or of another form."""
-    if form is None or not is_remembered(http) or isinstance(http.body, SplitBody):
+    """Return a request with its body split; the same if that is short, or of another form.
+
+    One with a turn or two is not split: whatever is looked for in it is remembered for the request.
+    """
+    if form is None or not is_remembered(http) or isinstance(http.body, SplitBody | LongText):
         return http
     place = (client, http.url, form.field)
     try:
@@ -130,7 +134,7 @@ def split_body(
     except (DecodeError, KeyError, UnicodeDecodeError, RecursionError):
         return http
     if len(turns) < _LEAST:
-        return http
+        return replace(http, body=LongText(http.body))
     body = SplitBody(http.body)
     body.fields, body.name, body.turns, body.places = fields, form.field, turns, places
     body.about = _describe(http, fields, form, client)
@@ -224,6 +228,8 @@ def remember_places(memo: ConversationMemo, body: SplitBody) -> None:
 def renew_body(old: bytes, fields: Mapping[str, Raw]) -> bytes:
     """Return a body with other fields than a client's: split too, if its turns are the same."""
     body = write_fields(fields)
+    if isinstance(old, LongText):
+        return LongText(body)
     if not isinstance(old, SplitBody) or fields.get(old.name) is not old.fields[old.name]:
         return body
     new = SplitBody(body)

@@ -6,6 +6,8 @@ A search of a long conversation takes longer than reading it, and there are many
 from collections.abc import Callable, Hashable, Sequence
 from typing import TypeVar, cast
 
+from .long_text import contains
+
 T = TypeVar("T")
 
 Mark = bytes | Callable[[bytes], bool]
@@ -80,6 +82,6 @@ def _is_in(mark: Mark, texts: Sequence[bytes]) -> bool:
     if not isinstance(mark, bytes):
         return any(map(mark, texts))
     for text in texts:  # noqa: SIM110 - twice as fast as a generator, for every mark of a request
-        if mark in text:
+        if contains(text, mark):
             return True
     return False
