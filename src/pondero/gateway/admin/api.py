@@ -129,7 +129,13 @@ class Admin:
         return answer
 
     def record_denied(
-        self, http: HttpRequest, path: str, address: str, denied: AccessDenied
+        self,
+        http: HttpRequest,
+        path: str,
+        address: str,
+        denied: AccessDenied,
+        *,
+        actor: Actor | None = None,
     ) -> None:
         """Record that a client was not let in; a page that was asked for is no action."""
         if not path.startswith(f"{HOME}/"):
@@ -140,7 +146,7 @@ class Admin:
         if action is None and http.method not in _READING:
             return  # nothing would have been done
         self._gateway.audit.record(
-            denied.key or None,
+            actor or denied.key or None,
             action or "read",
             subject=unquote(name) if action else path,
             address=address,

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from ...asgi import Message, Receive, Send
 from ...canon import HttpRequest, HttpResponse
 from ...dialects import NAMES, find_socket, get_dialect
+from ..admin.actor import Actor
 from ..admin.alert_watch import AlertWatch
 from ..admin.api import Admin
 from ..admin.api import write_error as write_admin_error
@@ -245,7 +246,7 @@ class App:
         try:
             http = await arrival.read_body(self.gateway.config.server.max_body)
         except BodyProblem as problem:
-            await self._reject(arrival, AccessDenied(problem.status, str(problem)))
+            await self._reject(arrival, AccessDenied(problem.status, str(problem)), actor=actor)
             return
         with self.gateway.watch.watch(arrival.writer, arrival.receive):
             await self._admin.answer(
@@ -388,7 +389,9 @@ class App:
         response = service.error(status, message, code=None, retry_after=wait)
         return front, name_request(response, service, id)
 
-    async def _reject(self, arrival: Arrival, denied: AccessDenied) -> None:
+    async def _reject(
+        self, arrival: Arrival, denied: AccessDenied, *, actor: Actor | None = None
+    ) -> None:
         """Reject a request by its head; an address with many wrong keys has to wait."""
         head, path = arrival.head, urlsplit(arrival.head.url).path
         if (
@@ -410,8 +413,9 @@ class App:
         is_single = self.rejections.note(
             arrival.id, arrival.address, status, reason, front=front, key=denied.key
         )
-        if is_single:  # a client must not fill the audit log with rejections either
-            self._admin.record_denied(head, path, arrival.address, denied)
+        is_known = actor is not None or (denied.key and status == 403)
+        if is_single or is_known:  # who has no valid key must not fill the audit log either
+            self._admin.record_denied(head, path, arrival.address, denied, actor=actor)
         await self._answer_unread(arrival, response)
 
     async def _answer_unread(self, arrival: Arrival, response: HttpResponse) -> None:
