@@ -352,6 +352,18 @@ def test_without_redis_each_replica_sends_its_own(tmp_path: Path):
     asyncio.run(check())
 
 
+def test_a_gateway_that_starts_without_its_redis_says_so():
+    async def check() -> None:
+        config = replace(CONFIG, server=ServerConfig(state="redis://127.0.0.1:1/0"))
+        watched = Watched(config)
+        watched.ledger_away = True
+        sent = [*await watched.look(), *await watched.look()]
+        assert {("state_away", "raised", ""), ("ledger_away", "raised", "")} <= {*sent}
+        await watched.gateway.shared.aclose()
+
+    asyncio.run(check())
+
+
 def test_a_claim_that_no_replica_sees_any_more_ends_by_itself(tmp_path: Path):
     async def check(server: RedisServer) -> None:
         links = [RedisLink(server.url), RedisLink(server.url)]
