@@ -14,7 +14,8 @@ from tests.gateway.asgi import came
 from pondero.canon import HttpRequest
 from pondero.emulator import Emulator
 from pondero.errors import StoreError
-from pondero.gateway.config.model import GatewayConfig, GatewayRoute, ServerConfig
+from pondero.gateway.config.model import GatewayConfig, GatewayKey, GatewayRoute, ServerConfig
+from pondero.gateway.config.secrets import hash_key
 from pondero.gateway.observability.ledger import Ledger
 from pondero.gateway.observability.ledger_database import PostgresDatabase
 from pondero.gateway.observability.observers import Observers
@@ -52,6 +53,18 @@ def test_all_who_ask_before_the_first_answer_get_that_answer():
         go.set()
         away = (503, {"status": "not ready", "away": ["state"]})
         assert [await first, await second] == [away, away]
+
+    asyncio.run(check())
+
+
+@pytest.mark.parametrize("place", ["/health", "/ready"])
+def test_a_balancer_may_ask_with_head(place):
+    config = replace(CONFIG, keys=(GatewayKey("ci", hash_key("pnd_ci")),))
+
+    async def check() -> None:
+        gateway = GatewayContext(config, Emulator(any_model=True))
+        found = await came(App(gateway), HttpRequest("HEAD", f"http://g{place}", {"host": "x"}))
+        assert (found.status, found.body) == (200, b"")
 
     asyncio.run(check())
 

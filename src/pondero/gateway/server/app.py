@@ -225,16 +225,21 @@ class App:
         """Return the answer to a request that needs no key; None to any other."""
         if http.headers.get("upgrade", "").lower() == "websocket":
             return _UPGRADE
-        if http.method == "HEAD" and path in _GREETINGS:
+        is_head = http.method == "HEAD"  # as some balancers ask
+        if not is_head and http.method != "GET":
+            return None
+        if is_head and path in _GREETINGS:
             return HttpResponse(200)
-        if http.method == "GET" and path == "/":
+        found = await self._find_page(path)
+        return replace(found, body=b"") if is_head and found is not None else found
+
+    async def _find_page(self, path: str) -> HttpResponse | None:
+        ledger = self.seen.ledger
+        if path == "/":
             return _HELLO
-        if http.method == "GET" and path == "/health":
-            ledger = self.seen.ledger
+        if path == "/health":
             return _LAME if ledger is not None and ledger.away else _HELLO
-        if http.method == "GET" and path == "/ready":
-            return await self._readiness.answer()
-        return None
+        return await self._readiness.answer() if path == "/ready" else None
 
     async def _open_socket(self, opening: SocketOpening, handler: SocketHandler) -> None:
         requester = await identify(self.gateway, opening.head)
