@@ -156,6 +156,19 @@ def test_a_mistake_planted_in_compose_is_found(plant):
     assert find_compose_problems(compose) != []
 
 
+def test_the_balancer_passes_websockets_on_and_uses_other_connections_again():
+    said = COMPOSE["configs"]["balancer"]["content"].replace("$$", "$")
+    headers = dict(re.findall(r"proxy_set_header (\S+) ([^;]+);", said))
+    [(name, rows)] = re.findall(r"map \$http_upgrade (\S+) \{([^}]*)\}", said)
+
+    assert headers["Upgrade"] == "$http_upgrade"  # nginx drops it otherwise, and a 426 comes back
+    assert headers["Connection"] == name
+    assert dict(re.findall(r"^ *(\S+) (\S+);", rows, re.MULTILINE)) == {
+        "default": "upgrade",
+        '""': '""',
+    }
+
+
 def test_a_container_is_given_longer_to_stop_than_answers_have_to_end():
     assert (
         int(COMPOSE["services"]["gateway"]["stop_grace_period"].removesuffix("s"))

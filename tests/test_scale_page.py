@@ -69,6 +69,16 @@ def test_what_a_thousand_requests_need_follows_from_what_one_takes():
         assert _is_rounded(_stated(what), exact), (what, exact)
 
 
+def test_the_rows_of_the_run_are_those_that_its_replicas_wrote():
+    (rate,) = re.findall(r"ten replicas with (\d+) requests a second each", PAGE)
+    wrote = r"connections of ten\s+replicas wrote (\d+) rows a second, .* needed ([\d.]+) cores"
+    ((rows, cores),) = re.findall(wrote, PAGE)
+
+    assert int(rows) == 10 * int(rate)
+    exact = int(rows) * _measured("CPU of PostgreSQL for its row") / 1000
+    assert _is_rounded(float(cores), exact)
+
+
 def test_every_row_of_the_needs_is_computed_here():
     table = NEEDS.partition("| resource |")[2].partition("\n\n")[0]
     named = {row for row in _rows(table) if not row.startswith("---") and "formula" not in row}

@@ -78,6 +78,15 @@ def test_a_name_that_the_file_or_the_console_has_already_is_rejected(call, file)
     assert call("keys", "create", "--gateway", "another", *where)[0] == 0
 
 
+def test_a_key_that_was_pasted_as_a_name_is_rejected_and_not_shown(call):
+    pasted = f"pnd_{'a' * 43}"
+    code, out, err = call("keys", "create", "--gateway", pasted)
+
+    assert code == 2
+    assert "a key's name may not have the text of a key in it" in err
+    assert pasted not in out + err
+
+
 def test_create_warns_of_a_group_that_the_file_does_not_have(call, file):
     options = ("--group", "research", "--config", str(file))
     code, _, err = call("keys", "create", "--gateway", "carl", *options)

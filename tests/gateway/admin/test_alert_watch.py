@@ -4,7 +4,7 @@ import asyncio
 import hmac
 import json
 from base64 import b64decode, b64encode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -73,10 +73,13 @@ class Watched:
             ledger=None if ledger is None else ledger.database,
         )
         self.sent: list[Alarm] = []
+        self.taken: list[Callable[[], None]] = []  # what to call for each
         self.ledger_away = False
-        self.watch = AlertWatch(
-            self.gateway, self.sent.append, is_ledger_away=lambda: self.ledger_away
-        )
+        self.watch = AlertWatch(self.gateway, self._send, is_ledger_away=lambda: self.ledger_away)
+
+    def _send(self, alarm: Alarm, taken: Callable[[], None]) -> None:
+        self.sent.append(alarm)
+        self.taken.append(taken)
 
     async def look(self) -> list[tuple[str, str, str]]:
         """Return what is sent by one look: the kind, the state, and whom it is about."""
@@ -352,11 +355,67 @@ def test_without_redis_each_replica_sends_its_own(tmp_path: Path):
     asyncio.run(check())
 
 
+def test_a_gateway_that_starts_without_its_redis_says_so():
+    async def check() -> None:
+        config = replace(CONFIG, server=ServerConfig(state="redis://127.0.0.1:1/0"))
+        watched = Watched(config)
+        watched.ledger_away = True
+        sent = [*await watched.look(), *await watched.look()]
+        assert {("state_away", "raised", ""), ("ledger_away", "raised", "")} <= {*sent}
+        await watched.gateway.shared.aclose()
+
+    asyncio.run(check())
+
+
+NEARLY = [("budget_nearly_used", "raised", "ci")]
+
+
+def test_an_alert_that_a_killed_replica_did_not_send_is_sent_by_another(tmp_path: Path):
+    async def check(server: RedisServer) -> None:
+        config = replace(CONFIG, server=ServerConfig(state=server.url))
+        one, other = Watched(config), Watched(config)
+        await one.use(KEY, 900)
+        assert await one.look() == NEARLY  # whose receiver does not answer
+        (name,) = server.command("KEYS", "pondero:claim:*")
+        server.command("PEXPIRE", name, 5_000)
+        assert await other.look() == []
+        assert server.command("PTTL", name) <= 5_000
+        server.command("DEL", name)  # as after a minute, if the first one was killed
+        assert await other.look() == NEARLY
+        for each in (one, other):
+            await each.gateway.shared.aclose()
+
+    with redis_server(tmp_path) as server:
+        asyncio.run(check(server))
+
+
+def test_an_alert_that_was_taken_is_kept_by_all_and_not_sent_again(tmp_path: Path):
+    async def check(server: RedisServer) -> None:
+        config = replace(CONFIG, server=ServerConfig(state=server.url))
+        one, other = Watched(config), Watched(config)
+        await one.use(KEY, 900)
+        assert await one.look() == NEARLY
+        one.taken[0]()
+        assert await one.look() == []
+        (name,) = server.command("KEYS", "pondero:claim:*")
+        server.command("PEXPIRE", name, 5_000)
+        assert await other.look() == []
+        assert server.command("PTTL", name) > 5_000  # whoever sees it keeps it
+        server.command("DEL", name)  # as after a minute without Redis
+        assert [*await other.look(), *await one.look()] == []
+        for each in (one, other):
+            await each.gateway.shared.aclose()
+
+    with redis_server(tmp_path) as server:
+        asyncio.run(check(server))
+
+
 def test_a_claim_that_no_replica_sees_any_more_ends_by_itself(tmp_path: Path):
     async def check(server: RedisServer) -> None:
         links = [RedisLink(server.url), RedisLink(server.url)]
         one, other = (RedisClaims(link) for link in links)
         assert await one.take("x", 60)
+        await one.note_done("x", 60)
         assert not await other.take("x", 120)
         (name,) = server.command("KEYS", "pondero:claim:*")
         assert 60_000 < server.command("PTTL", name) <= 120_000  # whoever sees it keeps it

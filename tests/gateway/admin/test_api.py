@@ -12,6 +12,7 @@ from tests.gateway.asgi import Came, came
 from pondero import plan
 from pondero.canon import HttpRequest
 from pondero.emulator import Emulator
+from pondero.gateway.admin import long_answer
 from pondero.gateway.config.model import (
     GatewayConfig,
     GatewayGroup,
@@ -605,6 +606,35 @@ def test_live_requests_come_as_events_until_the_server_ends():
     assert answer.headers["content-type"] == "text/event-stream"
     (event,) = [line for line in answer.body.split(b"\n") if line.startswith(b"data: ")]
     assert json.loads(event[6:])["requests"][0]["requested_model"] == "opus"
+
+
+async def make_admin(gate: GatewayContext) -> None:
+    await gate.keys.make("other", {"admin": True})
+
+
+@pytest.mark.parametrize(
+    ("key", "end"),
+    [
+        (ADMIN, lambda gate: gate.keys.block("boss")),
+        (None, make_admin),  # until then, this machine needed none
+    ],
+)
+def test_live_requests_end_when_their_viewer_has_no_access_any_more(monkeypatch, key, end):
+    monkeypatch.setattr(long_answer, "LOOK", 0.01)
+    gate = gate_of(keys=KEYS if key else ())
+
+    async def watched() -> Came:
+        headers = {**HERE, **({"authorization": f"Bearer {key}"} if key else {})}
+        live = HttpRequest("GET", "http://g/admin/live", headers)
+        viewer = asyncio.create_task(came(App(gate), live))
+        while not gate.feed.viewers:  # noqa: ASYNC110 - nothing tells of a viewer
+            await asyncio.sleep(0)
+        await end(gate)
+        async with asyncio.timeout(30):
+            return await viewer
+
+    assert asyncio.run(watched()).status == 200
+    assert gate.feed.viewers == 0
 
 
 def test_live_requests_end_with_the_server_they_come_from():

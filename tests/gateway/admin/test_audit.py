@@ -208,6 +208,26 @@ def test_nobody_can_fill_the_audit_log_from_outside():
     assert len(gate.entries("count=200")) == PER_ADDRESS
 
 
+def test_what_the_holder_of_a_key_tries_is_recorded_though_others_of_its_address_try_wrong_keys():
+    gate = Gate()
+    for _ in range(2 * PER_ADDRESS):  # behind a proxy, all clients have one address
+        gate.said("GET", "keys", key="wrong")
+
+    assert gate.said("DELETE", "keys/ci", key=PLAIN).status == 403
+
+    (entry,) = gate.entries("action=key.remove")
+    assert (entry["actor"], entry["subject"], entry["outcome"]) == ("ci", "ci", "rejected")
+
+
+def test_a_request_of_an_admin_that_is_too_large_is_recorded_with_its_admin():
+    gate = Gate(replace(CONFIG, server=ServerConfig(max_body=10)))
+    assert gate.said("POST", "keys", {"name": "much"}).status == 413
+
+    (entry,) = gate.entries()
+    assert (entry["actor"], entry["role"], entry["how"]) == ("boss", "admin", "key")
+    assert (entry["action"], entry["outcome"]) == ("key.create", "rejected")
+
+
 def test_what_a_viewer_tries_is_rejected_and_recorded(monkeypatch):
     gate = Gate()
     viewer = Actor("ann", "viewer", "oidc")

@@ -57,6 +57,12 @@ def test_a_group_has_a_budget_a_limit_and_rules_about_levels(read):
     [
         ('group = "research"', 'group = "reserch"', 14, "did you mean 'research'? use research"),
         ('name = "research"', 'name = "two\\nlines"', 6, "a group's name must be printable"),
+        (
+            'name = "research"',
+            f'name = "pnd_{"a" * 43}"',
+            6,
+            "may not have the text of a key in it",
+        ),
         ('name = "research"', 'nmae = "research"', 6, "did you mean 'name'?"),
         ("cost = 200, ", "", 7, "no maximum is set"),
         ('cap = "high"', 'cap = "hihg"', 9, "unknown level 'hihg'"),

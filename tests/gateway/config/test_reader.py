@@ -156,6 +156,12 @@ MISTAKES = [
     ("requests = 60", "requests = 0", 27, "write requests = 60"),
     ('name = "ci"', 'name = "two\\nlines"', 22, 'write name = "ci"'),
     ('name = "ci"', f'name = "{"a" * 129}"', 22, "a key's name may have 128 characters"),
+    (
+        'name = "ci"',
+        f'name = "pnd_{"a" * 43}"',
+        22,
+        "a key's name may not have the text of a key in it",
+    ),
     ('name = "ci"', 'name = "ci"\nexpires = "soon"', 23, "write expires = 2027-01-31"),
     ('name = "ci"', 'name = "ci"\nexpires = 12:00:00', 23, "write expires = 2027-01-31"),
 ]

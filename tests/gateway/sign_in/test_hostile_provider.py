@@ -8,6 +8,7 @@ from hashlib import sha256
 from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 import pytest
+from msgspec.structs import replace
 from tests.gateway.sign_in.asgi_browser import SIGN_IN, AsgiBrowser, Page, make_app
 from tests.gateway.sign_in.hostile_provider import ISSUER, KEY, NOW, OTHER_KEY, HostileProvider
 
@@ -288,6 +289,23 @@ def test_the_secret_is_sent_where_the_provider_reads_it_and_nowhere_else(method,
         method != "client_secret_basic",
     )
     assert all("s3cret" not in each.url for each in provider.asked)
+
+
+def test_a_secret_that_is_gone_is_a_page_and_a_record_that_say_so(tmp_path):
+    provider, secret = HostileProvider(), tmp_path / "secret"
+    sign_in = replace(SIGN_IN, client_secret=f"file:{secret}")
+
+    async def walk():
+        app = make_app(provider, sign_in)
+        page = await AsgiBrowser(app).sign_in(provider)
+        return page, app.gateway.audit.latest()
+
+    page, (entry,) = asyncio.run(walk())
+    assert page.status == 503
+    assert "This gateway cannot read its client secret" in page.text
+    assert str(secret) not in page.text
+    assert (entry.action, entry.outcome) == ("sign_in", "rejected")
+    assert str(secret) in entry.reason
 
 
 # -- descriptions ----------------------------------------------------------------------------------

@@ -22,10 +22,10 @@ from tests.gateway.sign_in.console_gateway import ADMIN_KEY
 from tests.gateway.sign_in.hostile_provider import NOW, HostileProvider
 
 from pondero.canon import HttpRequest
+from pondero.gateway.admin import long_answer
 from pondero.gateway.config.model import ServerConfig
 from pondero.gateway.observability.receipt import Receipt
 from pondero.gateway.server.app import App
-from pondero.gateway.sign_in import sign_in as sign_in_module
 from pondero.gateway.sign_in.cookies import SESSION, find_cookie, write_cookie
 from pondero.gateway.sign_in.pending import begin_sign_in, seal, unseal
 from pondero.gateway.sign_in.session import find_name, find_role, read_values
@@ -372,7 +372,7 @@ def test_a_sign_in_that_took_too_long_is_refused():
 
 
 def test_a_live_page_ends_when_its_session_does(monkeypatch):
-    monkeypatch.setattr(sign_in_module, "LOOK", 0.01)
+    monkeypatch.setattr(long_answer, "LOOK", 0.01)
 
     async def walk():
         app = make_app(HostileProvider())

@@ -211,6 +211,9 @@ class HungDatabase:
         self.go.wait(60)
         return 0
 
+    def probe(self) -> None:
+        self.go.wait(60)
+
     def close(self) -> None:
         self.go.set()
 

@@ -6,8 +6,10 @@ sends an alert, so that one of them does. No request waits for any of this.
 
 import logging
 from asyncio import sleep
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -21,19 +23,20 @@ LOG = logging.getLogger("pondero.gateway")
 EVERY = 5.0
 """Seconds between two looks."""
 CLAIMED = 60.0
-"""Seconds for which a process that died still keeps others from sending an alert again."""
+"""Seconds for which a process that died still keeps others from sending an alert."""
 
 
 class AlertWatch:
-    """Compares what holds now with what held before; ``send`` must not wait.
+    """Compares what holds now with what held before.
 
+    ``send`` must not wait; it is given what to call, from any thread, when an alert was taken.
     ``is_ledger_away``: whether the ledger took no rows at the last try.
     """
 
     def __init__(
         self,
         gateway: GatewayContext,
-        send: Callable[[Alarm], None],
+        send: Callable[[Alarm, Callable[[], None]], None],
         *,
         is_ledger_away: Callable[[], bool] = bool,
     ) -> None:
@@ -41,6 +44,7 @@ class AlertWatch:
         self._send = send
         self._is_ledger_away = is_ledger_away
         self._raised: dict[str, Alarm] = {}
+        self._taken: deque[str] = deque()  # by the receiver, since the last look
 
     async def run(self) -> None:
         """Look again and again, until it is cancelled; a failure is logged."""
@@ -60,12 +64,15 @@ class AlertWatch:
             id: alarm for id, alarm in await self._find() if not wanted or alarm.kind in wanted
         }
         claims = self._gateway.shared.claims
+        while self._taken:
+            if (id := self._taken.popleft()) in self._raised:
+                await claims.note_done(id, CLAIMED)
         for id, alarm in found.items():
             if await claims.take(id, CLAIMED):
-                self._send(alarm)
+                self._send(alarm, partial(self._taken.append, id))
         for id, alarm in self._raised.items():
             if id not in found and await claims.give_back(id):
-                self._send(_end(alarm, self._gateway.now()))
+                self._send(_end(alarm, self._gateway.now()), _ignore)
         self._raised = {id: self._raised.get(id, alarm) for id, alarm in found.items()}
 
     async def _find(self) -> list[tuple[str, Alarm]]:
@@ -79,6 +86,10 @@ class AlertWatch:
             *((each.id, _make_alarm(each, now)) for each in alerts),
             *((f"{each.kind}:{each.route}:{each.model}", each) for each in watched),
         ]
+
+
+def _ignore() -> None:
+    """Take no note: what is over is sent once, or not at all."""
 
 
 def _make_alarm(alert: Alert, now: float) -> Alarm:

@@ -13,11 +13,13 @@ from datetime import UTC, datetime
 from msgspec import Struct
 
 from ...errors import StoreError
+from ..config.model import GatewayKey
 from ..observability.error_watch import ENOUGH, RECENT, describe_failed
 from ..observability.ledger_database import LedgerDatabase
 from ..quotas.quota import Holder, Quota, find_quotas, format_amount
 from ..server.context import GatewayContext
 from ..state.breakers import PAUSED
+from ..state.redis_link import SharedStateLost
 
 _STILL = 0.05  # of a budget: an alert holds so far below its share, so that it does not flicker
 _DAY = 86_400.0
@@ -97,7 +99,7 @@ async def find_spent(
     """Return the budgets of keys, groups and routes that are nearly used, or used up."""
     config = gateway.config
     holders: list[tuple[Holder, dict[str, str]]] = [
-        *((key, {"key": key.name}) for key in await gateway.keys.all()),
+        *((key, {"key": key.name}) for key in await _list_keys(gateway)),
         *((group, {"group": group.name}) for group in config.groups),
         *((route, {"route": route.match}) for route in config.routes),
     ]
@@ -200,6 +202,14 @@ def _query_failed(
 # -- keys -----------------------------------------------------------------------------------------
 
 
+async def _list_keys(gateway: GatewayContext) -> Sequence[GatewayKey]:
+    """Return all keys; while those of run time are unknown, other alerts go on."""
+    try:
+        return await gateway.keys.all()
+    except SharedStateLost:
+        return gateway.config.keys
+
+
 async def _find_expiring(gateway: GatewayContext) -> list[Alert]:
     """Return the keys that expire soon; not those that are blocked, or have expired."""
     now, days = gateway.now(), gateway.config.alerts.expiry_days
@@ -210,7 +220,7 @@ async def _find_expiring(gateway: GatewayContext) -> list[Alert]:
             text=f"expires at {_format_time(key.expires)}",
             key=key.name,
         )
-        for key in await gateway.keys.all()
+        for key in await _list_keys(gateway)
         if key.expires is not None
         and not key.blocked
         and 0 < key.expires.timestamp() - now <= days * _DAY

@@ -1,8 +1,9 @@
 """The admin API under ``/admin`` and the console: finds the operation, and records each change."""
 
 from asyncio import CancelledError, ensure_future, shield
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 from urllib.parse import unquote
 
@@ -13,16 +14,18 @@ from ...canon import HttpRequest, HttpResponse, Json
 from ...errors import PonderoError, StoreError
 from ...store import redact_secrets
 from ..answers.response_writer import ResponseWriter
+from ..config.model import GatewayKey
 from ..observability.audit_log import Outcome
 from ..requests.requester import AccessDenied
 from ..server.context import GatewayContext
-from ..sign_in.sign_in import SessionEnd, SignIn
+from ..sign_in.sign_in import SignIn
 from ..state.keys import KeyConflict, UnknownKey
 from ..state.redis_link import SharedStateLost
 from . import console
 from .access import check_host, check_origin, check_role, describe_viewer, find_actor
 from .actor import Actor, AdminCall
 from .key_views import read_object
+from .long_answer import AccessEnd, hold
 from .operation import HOME, JSON, ActionResult, ErrorAnswer, ErrorText, Handler, Operation
 from .operations import find_operations
 from .request_views import UnknownRequest
@@ -53,9 +56,7 @@ class Admin:
 
     async def check(self, http: HttpRequest, path: str) -> Actor | None:
         """Return who acts, None for a page; raises AccessDenied if that may not come in."""
-        with suppress(SharedStateLost):  # the keys and the use that are known are shown
-            await self._gateway.shared.look()
-        keys = await self._gateway.keys.all()
+        keys = await self._load_keys()
         config = self._gateway.config
         if self._sign_in.is_return(http, path):
             check_host(http, config, keys)
@@ -63,11 +64,23 @@ class Admin:
             check_origin(http, config, keys)
         if not path.startswith(f"{HOME}/") or self._sign_in.serves(path):
             return None
+        return await self._find_actor(http, keys)
+
+    async def _load_keys(self) -> Sequence[GatewayKey]:
+        with suppress(SharedStateLost):  # the keys and the use that are known are shown
+            await self._gateway.shared.look()
+        return await self._gateway.keys.all()
+
+    async def _find_actor(self, http: HttpRequest, keys: Sequence[GatewayKey]) -> Actor:
+        """Return who acts; raises AccessDenied."""
         actor = await self._sign_in.find_actor(http)
         if actor is None:
-            local = config.sign_in is None
+            local = self._gateway.config.sign_in is None
             actor = find_actor(http, keys, self._gateway.now(), allows_local=local)
         return actor
+
+    async def _find_actor_now(self, http: HttpRequest) -> Actor:
+        return await self._find_actor(http, await self._load_keys())
 
     async def answer(
         self,
@@ -94,13 +107,13 @@ class Admin:
         try:
             check_role(actor, operation.role)
             if operation.stream is not None:
-                async with self._sign_in.hold(http, actor):
+                async with hold(partial(self._find_actor_now, http)):
                     await operation.stream(self._gateway, call, writer)
             elif operation.handler is not None:
                 doing = self._do(operation.handler, call)
                 answer = await (doing if operation.action is None else _finish(doing))
                 await writer.whole(HttpResponse(200, _HEADERS, json.encode(answer)))
-        except SessionEnd:
+        except AccessEnd:
             await writer.end()
         except (PonderoError, AccessDenied) as error:
             status = find_status(error)
@@ -116,7 +129,13 @@ class Admin:
         return answer
 
     def record_denied(
-        self, http: HttpRequest, path: str, address: str, denied: AccessDenied
+        self,
+        http: HttpRequest,
+        path: str,
+        address: str,
+        denied: AccessDenied,
+        *,
+        actor: Actor | None = None,
     ) -> None:
         """Record that a client was not let in; a page that was asked for is no action."""
         if not path.startswith(f"{HOME}/"):
@@ -127,7 +146,7 @@ class Admin:
         if action is None and http.method not in _READING:
             return  # nothing would have been done
         self._gateway.audit.record(
-            denied.key or None,
+            actor or denied.key or None,
             action or "read",
             subject=unquote(name) if action else path,
             address=address,

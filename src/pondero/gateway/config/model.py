@@ -13,6 +13,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
+from ...store import holds_secret
+
 REFERENCES = ("env:", "file:", "keyring:")
 """Kinds of key references; the file contains no key itself."""
 HASH = "sha256:"
@@ -366,6 +368,8 @@ def find_name_problem(name: str, holder: str = "key") -> str | None:
         return f"a {holder}'s name must be printable, in one line, and say whose it is"
     if name in (".", ".."):  # in an address, these lead elsewhere
         return f"a {holder}'s name may not be {name!r}"
+    if holds_secret(name, keyring=False):  # every record and metric would show it
+        return f"a {holder}'s name may not have the text of a key in it"
     return None
 
 

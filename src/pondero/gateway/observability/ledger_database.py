@@ -122,6 +122,9 @@ class LedgerDatabase(Protocol):
         Raises StoreError.
         """
 
+    def probe(self) -> None:
+        """Raise StoreError if the database does not answer; waits for no query of the console."""
+
     def close(self) -> None:
         """Close it; may be called twice."""
 
@@ -155,6 +158,10 @@ class SqliteDatabase:
         ):
             return connection.executemany(sql, rows).rowcount
 
+    def probe(self) -> None:
+        """Ask the file for nothing."""
+        self.rows("SELECT 1")
+
     def close(self) -> None:
         """Close the file; a connection in use is closed after its use."""
         with self._lock:
@@ -181,7 +188,7 @@ class SqliteDatabase:
 
 
 class PostgresDatabase:
-    """A PostgreSQL server. Reads and writes have a connection each, so neither waits for the other.
+    """A PostgreSQL server. Reads, writes and probes have a connection each; none waits for another.
 
     Every use has a deadline, also if the server hangs without closing its socket.
     """
@@ -202,13 +209,15 @@ class PostgresDatabase:
         tables = _Tables(schema or SCHEMA, form, what)
         self._reads = _PostgresLink(address, READING, tables)
         self._writes = _PostgresLink(address, WRITING, tables)
+        self._probes = _PostgresLink(address, READING, tables)
         if password := urlsplit(address).password:
             register_secret(password)
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""
         with self._reads.transaction() as connection:
-            found: list[tuple[Any, ...]] = connection.execute(_postgres_sql(sql), values).fetchall()
+            asked = connection.execute(_postgres_sql(sql), [_clean(each) for each in values])
+            found: list[tuple[Any, ...]] = asked.fetchall()
             return found
 
     def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> int:
@@ -218,10 +227,15 @@ class PostgresDatabase:
             cursor.executemany(_postgres_sql(sql), rows)
             return int(cursor.rowcount)
 
+    def probe(self) -> None:
+        """Ask the server for nothing."""
+        with self._probes.transaction() as connection:
+            connection.execute("SELECT 1")
+
     def close(self) -> None:
         """Close the connections."""
-        self._reads.close()
-        self._writes.close()
+        for link in (self._reads, self._writes, self._probes):
+            link.close()
 
 
 class _Tables(Struct, frozen=True):
@@ -365,6 +379,11 @@ def _find_version(connection: Any, form: str) -> int:
     if connection.execute("SELECT to_regclass(%s)", (form,)).fetchone()[0] is None:
         return 0
     return connection.execute(f"SELECT max(version) FROM {form}").fetchone()[0] or 0  # noqa: S608 - a name of ours
+
+
+def _clean(value: Any) -> Any:
+    """Return a value to look for that PostgreSQL takes: no stored text has a NUL."""
+    return value.replace("\0", "\ufffd") if isinstance(value, str) else value
 
 
 def _postgres_sql(sql: str) -> str:

@@ -8,6 +8,7 @@ import hmac
 import logging
 from base64 import b64encode
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from secrets import token_hex
@@ -40,15 +41,15 @@ class Webhook:
         self._parts = urlsplit(url)
         self._pause = pause
         self._secret = secret
-        self._waiting: deque[tuple[str, bytes]] = deque()
+        self._waiting: deque[tuple[str, bytes, Callable[[], None]]] = deque()
         self._failures = 0
         self._again = 0.0
         self._is_full = False
         self.lost: int = 0
         self._work = BackgroundWork("the webhook", self._send_all)
 
-    def send(self, alarm: Alarm) -> None:
-        """Queue an alarm; never waits."""
+    def send(self, alarm: Alarm, taken: Callable[[], None] = lambda: None) -> None:
+        """Queue an alarm; never waits. ``taken`` is called from a thread when it was taken."""
         state = "over" if alarm.is_over else "raised"
         fields = msgspec.structs.asdict(alarm)
         del fields["is_over"]
@@ -57,7 +58,7 @@ class Webhook:
                 del fields[name]
         body = {**fields, "state": state, "text": f"pondero: {alarm.kind} {state}: {alarm.text}"}
         data = redact_secrets(msgspec.json.encode(body).decode()).encode()
-        self._waiting.append((f"msg_{token_hex(12)}", data))
+        self._waiting.append((f"msg_{token_hex(12)}", data, taken))
         if len(self._waiting) <= KEPT:
             return
         with suppress(IndexError):  # it was sent meanwhile
@@ -74,10 +75,11 @@ class Webhook:
 
     def _send_all(self) -> None:
         while self._waiting and monotonic() >= self._again:
-            alarm = self._waiting.popleft()
-            problem = self._post(*alarm)
+            id, body, taken = alarm = self._waiting.popleft()
+            problem = self._post(id, body)
             if problem is None:
                 self._failures = 0
+                taken()
                 continue
             self._failures += 1
             self._again = monotonic() + self._pause * 2 ** (self._failures - 1)

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from ...asgi import Message, Receive, Send
 from ...canon import HttpRequest, HttpResponse
 from ...dialects import NAMES, find_socket, get_dialect
+from ..admin.actor import Actor
 from ..admin.alert_watch import AlertWatch
 from ..admin.api import Admin
 from ..admin.api import write_error as write_admin_error
@@ -224,16 +225,21 @@ class App:
         """Return the answer to a request that needs no key; None to any other."""
         if http.headers.get("upgrade", "").lower() == "websocket":
             return _UPGRADE
-        if http.method == "HEAD" and path in _GREETINGS:
+        is_head = http.method == "HEAD"  # as some balancers ask
+        if not is_head and http.method != "GET":
+            return None
+        if is_head and path in _GREETINGS:
             return HttpResponse(200)
-        if http.method == "GET" and path == "/":
+        found = await self._find_page(path)
+        return replace(found, body=b"") if is_head and found is not None else found
+
+    async def _find_page(self, path: str) -> HttpResponse | None:
+        ledger = self.seen.ledger
+        if path == "/":
             return _HELLO
-        if http.method == "GET" and path == "/health":
-            ledger = self.seen.ledger
+        if path == "/health":
             return _LAME if ledger is not None and ledger.away else _HELLO
-        if http.method == "GET" and path == "/ready":
-            return await self._readiness.answer()
-        return None
+        return await self._readiness.answer() if path == "/ready" else None
 
     async def _open_socket(self, opening: SocketOpening, handler: SocketHandler) -> None:
         requester = await identify(self.gateway, opening.head)
@@ -245,7 +251,7 @@ class App:
         try:
             http = await arrival.read_body(self.gateway.config.server.max_body)
         except BodyProblem as problem:
-            await self._reject(arrival, AccessDenied(problem.status, str(problem)))
+            await self._reject(arrival, AccessDenied(problem.status, str(problem)), actor=actor)
             return
         with self.gateway.watch.watch(arrival.writer, arrival.receive):
             await self._admin.answer(
@@ -388,7 +394,9 @@ class App:
         response = service.error(status, message, code=None, retry_after=wait)
         return front, name_request(response, service, id)
 
-    async def _reject(self, arrival: Arrival, denied: AccessDenied) -> None:
+    async def _reject(
+        self, arrival: Arrival, denied: AccessDenied, *, actor: Actor | None = None
+    ) -> None:
         """Reject a request by its head; an address with many wrong keys has to wait."""
         head, path = arrival.head, urlsplit(arrival.head.url).path
         if (
@@ -410,8 +418,9 @@ class App:
         is_single = self.rejections.note(
             arrival.id, arrival.address, status, reason, front=front, key=denied.key
         )
-        if is_single:  # a client must not fill the audit log with rejections either
-            self._admin.record_denied(head, path, arrival.address, denied)
+        is_known = actor is not None or (denied.key and status == 403)
+        if is_single or is_known:  # who has no valid key must not fill the audit log either
+            self._admin.record_denied(head, path, arrival.address, denied, actor=actor)
         await self._answer_unread(arrival, response)
 
     async def _answer_unread(self, arrival: Arrival, response: HttpResponse) -> None:

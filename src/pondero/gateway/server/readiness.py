@@ -1,6 +1,6 @@
 """``GET /ready``: whether everything that the gateway needs is there, and what is away if not."""
 
-from asyncio import timeout, to_thread, wait_for
+from asyncio import Future, ensure_future, shield, timeout, to_thread, wait_for
 from time import monotonic
 
 from msgspec import Struct, json
@@ -37,26 +37,36 @@ class Readiness:
     def __init__(self, gateway: GatewayContext, ledger: Ledger | None) -> None:
         self._gateway = gateway
         self._ledger = ledger
-        self._away: tuple[str, ...] = ()
+        self._away: tuple[str, ...] | None = None  # before the first look
         self._until = 0.0
+        self._looking: Future[None] | None = None
 
     async def answer(self) -> HttpResponse:
         """Return 200, or 503 that says which of them is away, and nothing else about them."""
-        if monotonic() >= self._until:
-            self._until = monotonic() + _FRESH  # others who ask meanwhile get the last answer
-            probes = {
-                "state": self._is_state_there,
-                "ledger": self._is_ledger_there,
-                "deployments": self._is_model_there,
-            }
-            self._away = tuple([name for name, probe in probes.items() if not await probe()])
-            self._until = monotonic() + _FRESH
+        if self._looking is None and monotonic() >= self._until:
+            self._looking = ensure_future(self._look())
+            await shield(self._looking)
+        elif self._looking is not None and self._away is None:
+            await shield(self._looking)  # later, others who ask meanwhile get the last answer
         draining = self._gateway.feed.is_over()
         held, lost = (self._ledger.held, self._ledger.lost) if self._ledger is not None else (0, 0)
         if self._away or draining:
-            bad = BadReport(held=held, lost=lost, away=self._away, draining=draining)
+            away = self._away or ()
+            bad = BadReport(held=held, lost=lost, away=away, draining=draining)
             return HttpResponse(503, _JSON, json.encode(bad))
         return HttpResponse(200, _JSON, json.encode(Report(held=held, lost=lost)))
+
+    async def _look(self) -> None:
+        probes = {
+            "state": self._is_state_there,
+            "ledger": self._is_ledger_there,
+            "deployments": self._is_model_there,
+        }
+        try:
+            self._away = tuple([name for name, probe in probes.items() if not await probe()])
+            self._until = monotonic() + _FRESH
+        finally:
+            self._looking = None
 
     async def _is_state_there(self) -> bool:
         try:
@@ -71,7 +81,7 @@ class Readiness:
         if self._ledger is None:
             return True
         try:
-            await wait_for(to_thread(self._ledger.database.rows, "SELECT 1"), _PATIENCE)
+            await wait_for(to_thread(self._ledger.database.probe), _PATIENCE)
         except (StoreError, TimeoutError):
             return False
         return not self._ledger.away

@@ -20,7 +20,7 @@ from ...exchange import AsyncTransport, Timeouts
 from ...framing import parse_json_or_none
 from ..config.model import SignInConfig, is_loopback
 from ..config.secrets import read_reference
-from .problems import SignInError, make_invalid, make_unreachable
+from .problems import SignInError, make_invalid, make_unconfigured, make_unreachable
 
 WELL_KNOWN = "/.well-known/openid-configuration"
 FRESH = 3600.0
@@ -188,7 +188,10 @@ class IdentityProvider:
         if reference is None:
             form["client_id"] = self.config.client_id
             return headers
-        secret = read_reference(reference)
+        try:
+            secret = read_reference(reference)
+        except PonderoError as error:  # a file that is gone since the start
+            raise make_unconfigured(str(error)) from None
         if "client_secret_basic" in described.token_endpoint_auth_methods_supported:
             pair = f"{quote_plus(self.config.client_id)}:{quote_plus(secret)}"
             return {**headers, "authorization": f"Basic {b64encode(pair.encode()).decode()}"}

@@ -29,3 +29,9 @@ def make_expired(detail: str) -> SignInError:
     """Return the error for an answer to a sign-in that this browser did not begin, or long ago."""
     message = "This sign-in has expired or was begun in another browser; sign in again."
     return SignInError(400, message, detail=detail)
+
+
+def make_unconfigured(detail: str) -> SignInError:
+    """Return the error for a gateway that cannot prove to the provider who it is."""
+    message = "This gateway cannot read its client secret; ask its operator for help."
+    return SignInError(503, message, detail=detail)

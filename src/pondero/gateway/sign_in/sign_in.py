@@ -6,15 +6,13 @@ which this gateway exchanges for an ID token. No token leaves this room.
 
 import hmac
 import logging
-from asyncio import Timeout, ensure_future, get_running_loop, sleep, timeout
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from msgspec import json
 
 from ...canon import HttpRequest, HttpResponse, Json
-from ...errors import PonderoError, StoreError
+from ...errors import StoreError
 from ...exchange import AsyncTransport
 from ...transport import AsyncHttpTransport
 from ..admin import console
@@ -40,18 +38,12 @@ START = "/admin/sign-in"
 CALLBACK = "/admin/callback"
 SIGN_OUT = "/admin/sign-out"
 OPTIONS = "/admin/sign-in-options"
-LOOK = 5.0
-"""Seconds between two looks whether the session of a long answer has ended."""
 
 _METHODS = {START: "GET", CALLBACK: "GET", SIGN_OUT: "POST", OPTIONS: "GET"}
 _READING = ("GET", "HEAD")
 _JSON = {**console.GUARDED, "content-type": "application/json", "cache-control": "no-store"}
 _PARAMETERS = 32  # of an answer of the provider
 _LONGEST = 4096  # characters of a code
-
-
-class SessionEnd(Exception):
-    """The session of a long answer has ended."""
 
 
 class SignIn:
@@ -95,34 +87,6 @@ class SignIn:
         if actor is not None and http.method not in _READING:
             _check_own_page(http, config)
         return actor
-
-    @asynccontextmanager
-    async def hold(self, http: HttpRequest, actor: Actor) -> AsyncIterator[None]:
-        """Give a long answer to who is signed in; raises SessionEnd at its session's end."""
-        if actor.how != "oidc":
-            yield
-            return
-        try:
-            async with timeout(None) as deadline:
-                watching = ensure_future(self._watch(http, deadline))
-                try:
-                    yield
-                finally:
-                    watching.cancel()
-        except TimeoutError:
-            raise SessionEnd from None
-
-    async def _watch(self, http: HttpRequest, deadline: Timeout) -> None:
-        actor: Actor | None
-        while True:
-            await sleep(LOOK)
-            try:
-                actor = await self.find_actor(http)
-            except (PonderoError, AccessDenied):  # it is not known
-                actor = None
-            if actor is None:
-                deadline.reschedule(get_running_loop().time())
-                return
 
     async def answer(
         self, http: HttpRequest, path: str, writer: ResponseWriter, *, address: str
