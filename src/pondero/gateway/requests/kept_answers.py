@@ -53,6 +53,7 @@ class AnswerKeeper:
         self._store = self._store if self._store is not None else call.local
         self.is_active: bool = said is not None and self._store is not None
         self._answer: KeptAnswer | None = None
+        self._is_saved = False
 
     def feed(self, data: bytes) -> None:
         """Take some whole lines of a stream."""
@@ -71,7 +72,9 @@ class AnswerKeeper:
         A client that has this event may name the answer at once, so it waits until that is kept.
         """
         rules = self._rules
-        if rules is None or not any(mark in data for mark in rules.end_marks):
+        if rules is None or self._answer is not None:
+            return len(data)
+        if not any(mark in data for mark in rules.end_marks):
             return len(data)
         begin = at = 0  # of the event, and of its line
         for line in data.split(b"\n"):
@@ -89,7 +92,7 @@ class AnswerKeeper:
             self._answer = self._rules.find_answer(body)
 
     async def save(self, find_prompt: Callable[[], int]) -> None:
-        """Keep the answer before its end is written; ``find_prompt``: the most of its prompt.
+        """Keep the answer once, before its end is written; ``find_prompt``: the most of its prompt.
 
         A store that fails costs the client its history, and not its answer: no request can continue
         from an id that is not there. A conversation is there without the answer, and would go on
@@ -98,6 +101,9 @@ class AnswerKeeper:
         answer, said, rules = self._answer, self._routed.stored.said, self._rules
         if answer is None or said is None or rules is None or self._store is None:
             return
+        if self._is_saved:
+            return
+        self._is_saved = True
         body = self._hidden.whole(answer.body)
         conversation = said.conversation if said.is_stored else None
         size = len(body) + sum(map(len, said.input))
