@@ -194,8 +194,14 @@ class _Delivery:
         self._keeper: AnswerKeeper | None = None
         self._kept_items: KeptItemRecorder | None = None
         if routed.stored.said is not None:
-            home = name_home(attempt.entry) if attempt.path.stores else ""
-            keeper = AnswerKeeper(gateway, routed, KeyFilter(keys), home=home)
+            path, name = attempt.path, name_home(attempt.entry)
+            keeper = AnswerKeeper(
+                gateway,
+                routed,
+                KeyFilter(keys),
+                home=name if path.stores else "",
+                maker=name if path.keeps_ids else "",
+            )
             self._keeper = keeper if keeper.is_active else None
         if self._keeper is None:
             client = routed.call.requester.id
