@@ -31,6 +31,7 @@ from .http import (
     find_secrets,
     format_seconds,
     parse_duration,
+    read_count,
 )
 from .json import dump_json, encode_json, escape_controls, get_path, load_json, merge_json
 from .media_tokens import MEDIA, MediaKind, MediaTokens, add_media, fit_media
@@ -168,5 +169,6 @@ __all__ = [
     "parse_partial",
     "parse_saved",
     "pydantic_adapter",
+    "read_count",
     "union_members",
 ]

@@ -92,3 +92,15 @@ def find_secrets(environment: Mapping[str, str]) -> Iterator[str]:
 @lru_cache(maxsize=4096)
 def _names_secret(variable: str) -> bool:
     return _VARIABLE.fullmatch(variable) is not None
+
+
+def read_count(text: str) -> int | None:
+    """Return the whole number that a client wrote in digits; None for anything else.
+
+    Python raises ValueError for a number of many digits.
+    """
+    is_count = text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
+    return int(text) if is_count else None
+
+
+_MOST_DIGITS = 18

@@ -5,12 +5,14 @@ An answer that a client got is continued with its whole history or rejected, nev
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
 import pytest
+from tests.gateway.counting_service import CountingService
 from tests.gateway.stored_world import World, read_stream
 
+from pondero.canon import HttpRequest
 from pondero.errors import Overloaded
 from pondero.gateway.config.model import GatewayRoute, ResponsesConfig
 from pondero.gateway.requests import background
@@ -203,6 +205,86 @@ def test_the_end_of_a_stream_is_written_when_its_answer_is_kept(back, place):
         assert ended
         assert not any(ended)
         assert len(got) > 1, "what comes before the end does not wait"
+        await world.aclose()
+
+    asyncio.run(main())
+
+
+class OpenService(CountingService):
+    """A service that ends its answers, and closes their streams when ``go`` is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.go = asyncio.Event()
+
+    async def send(self, request: HttpRequest, timeouts: object) -> Any:
+        return _OpenAnswer(await super().send(request, timeouts), self.go)
+
+
+class _OpenAnswer:
+    def __init__(self, answer: Any, go: asyncio.Event) -> None:
+        self.head = answer.head
+        self._answer = answer
+        self._go = go
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for frame in self._answer:
+            yield frame
+        await self._go.wait()
+
+    async def aclose(self) -> None:
+        await self._answer.aclose()
+
+
+@pytest.mark.parametrize("back", ["claude", "chat", "openai"])
+@pytest.mark.parametrize("place", ["previous", "conversation"])
+def test_the_end_of_a_stream_does_not_wait_until_the_service_closes_it(back, place):
+    async def main() -> None:
+        service = OpenService()
+        world = World(service=service)
+        _, conversation = await world.call("POST", "/conversations", {})
+        body: dict[str, Any] = {"model": back, "input": "Hello?", "stream": True}
+        if place == "conversation":
+            body["conversation"] = conversation["id"]
+        got: list[bytes] = []
+        ended = asyncio.Event()
+
+        def take(piece: bytes) -> None:
+            got.append(piece)
+            if b'"response.completed"' in piece:
+                ended.set()
+
+        reading = asyncio.ensure_future(world.read("/responses", body, take))
+        await asyncio.wait_for(ended.wait(), 10)
+        answer = read_stream(b"".join(got))[-1]["response"]
+        found = await world.call("GET", f"/responses/{answer['id']}")
+        assert found == (200, answer)
+        service.go.set()
+        await reading
+        if place == "conversation":
+            _, items = await world.call("GET", f"/conversations/{conversation['id']}/items")
+            assert len(items["data"]) == 1 + len(answer["output"])
+        (row,) = [each for each in world.rows if each.usage.known_total]
+        assert row.usage.known_total == service.served[0].total
+        await world.aclose()
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("back", ["claude", "openai"])
+@pytest.mark.parametrize("background", [False, True])
+def test_a_request_with_the_type_of_the_last_event_in_it_is_kept_with_its_answer(back, background):
+    """The first event of an answer repeats what the request says."""
+
+    async def main() -> None:
+        world = World()
+        says: Any = {"metadata": {"kind": "response.completed"}, "background": background}
+        answer = await world.ask(back, "Hello?", stream=True, **says)
+        assert answer["output"]
+        path = f"/responses/{answer['id']}?include[]=reasoning.encrypted_content"
+        _, found = await world.call("GET", path)
+        assert (found["status"], found["output"]) == ("completed", answer["output"])
+        assert await world.ask(back, "And?", previous_response_id=answer["id"])
         await world.aclose()
 
     asyncio.run(main())

@@ -5,16 +5,20 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.json import encode
 
+from pondero.errors import StoreError
 from pondero.gateway.config.model import ServerConfig
 from pondero.gateway.state.answer_cache import LocalAnswerCache
 from pondero.gateway.state.owner_journal import Owner, OwnerJournal
-from pondero.gateway.state.owners import JOURNALS, FileOwners
+from pondero.gateway.state.owners import _SCHEMA, JOURNALS, FileOwners
 from pondero.gateway.state.shared_state import make_shared_state
+from pondero.store import Database
 
 DAY = 86_400
 
@@ -287,3 +291,52 @@ def test_whatever_is_moved_or_killed_the_last_record_of_each_process_holds(steps
             each.close()
         assert store.rows == {**wanted, "end": b""}
         assert list((Path(folder) / "aside").iterdir()) == []
+
+
+@pytest.mark.parametrize("is_given", [True, False])
+def test_a_file_that_cannot_be_written_for_a_moment_is_used_again(tmp_path, monkeypatch, is_given):
+    """Another program locked it; meanwhile all processes read the journals."""
+    monkeypatch.setattr("pondero.gateway.state.owners._MOVE", 0.0)
+    locked = [True] * 3
+
+    async def put_some() -> None:
+        owners, other = make_owners(tmp_path), make_owners(tmp_path)
+        write = owners._write_rows
+
+        def write_later(*rows: Any) -> None:
+            if locked and locked.pop():
+                raise StoreError("database is locked")
+            write(*rows)
+
+        monkeypatch.setattr(owners, "_write_rows", write_later)
+        for number in range(6):
+            await (owners.put_given if is_given else owners.put)({f"id-{number}": b"me"})
+            if owners._moving is not None:
+                await owners._moving
+            assert await other.get([f"id-{number}"]) == {f"id-{number}": b"me"}
+        await owners.aclose()
+
+    asyncio.run(put_some())
+    assert not locked
+    every = {f"id-{number}": b"me" for number in range(6)}
+    rows = Database(tmp_path / "owners.db", _SCHEMA).rows("SELECT id, owner FROM owners", ())
+    assert {id: bytes(owner) for id, owner in rows} == every
+
+
+def test_a_file_that_can_never_be_written_is_given_up(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr("pondero.gateway.state.owners._MOVE", 0.0)
+
+    async def put_many() -> None:
+        owners = make_owners(tmp_path)
+
+        def fail(*_: Any) -> None:
+            raise StoreError("the file is damaged")
+
+        monkeypatch.setattr(owners, "_write_rows", fail)
+        for number in range(20):
+            await owners.put({f"id-{number}": b"me"})
+        assert await owners.get(["id-0", "id-19"]) == {"id-0": b"me", "id-19": b"me"}
+        await owners.aclose()
+
+    asyncio.run(put_many())
+    assert caplog.text.count("the file is damaged") == 1

@@ -194,8 +194,14 @@ class _Delivery:
         self._keeper: AnswerKeeper | None = None
         self._kept_items: KeptItemRecorder | None = None
         if routed.stored.said is not None:
-            home = name_home(attempt.entry) if attempt.path.stores else ""
-            keeper = AnswerKeeper(gateway, routed, KeyFilter(keys), home=home)
+            path, name = attempt.path, name_home(attempt.entry)
+            keeper = AnswerKeeper(
+                gateway,
+                routed,
+                KeyFilter(keys),
+                home=name if path.stores else "",
+                maker=name if path.keeps_ids else "",
+            )
             self._keeper = keeper if keeper.is_active else None
         if self._keeper is None:
             client = routed.call.requester.id
@@ -281,7 +287,6 @@ class _Delivery:
         writer.streams({**converter.ping_headers, HEADER: routed.call.id}, self._ping)
         writer.is_ending = self._is_ending
         wrote = answers = False
-        late = b""  # the end of an answer that is kept
         try:
             while isinstance(step := await steps.next(), Emit):
                 if not answers and (answers := _begins_answer(step.events)):
@@ -293,13 +298,11 @@ class _Delivery:
                 data, step = converter.feed(step.events), None
                 if held.is_open:
                     begins, wrote = not wrote, True
-                    data = held.take() + data if begins else data
-                    data, late = self._hold_end(data, late)
-                    await self._write(data, begins=begins)
+                    await self._write_until(held.take() + data if begins else data, begins=begins)
                 else:
                     held.add(data)
                 del data
-            data = late + await converter.end()
+            data = await converter.end()
             if (call := self.transport.call) is not None:
                 call.reply = step
             if held.is_open:
@@ -329,12 +332,17 @@ class _Delivery:
             self._note_reply(reply)
         await self.writer.end()
 
-    def _hold_end(self, data: bytes, late: bytes) -> tuple[bytes, bytes]:
-        """Return what can be written at once, and with ``late`` what waits until it is kept."""
-        if self._keeper is None:
-            return data, b""
-        at = 0 if late else self._keeper.find_end(data)
-        return data[:at], late + data[at:]
+    async def _write_until(self, data: bytes, *, begins: bool) -> None:
+        """Write some bytes of a stream; the end of an answer that is kept waits until it is.
+
+        It does not wait until the service closes the stream, which some do much later.
+        """
+        at = len(data) if self._keeper is None else self._keeper.find_end(data)
+        if at or begins:
+            await self._write(data[:at], begins=begins)
+        if self._keeper is not None and at < len(data):
+            await self._keeper.save(self._find_prompt)
+            await self._write(data[at:], begins=False)
 
     @property
     def _ping(self) -> bytes:

@@ -36,6 +36,7 @@ SILENCE = 60.0
 """Seconds without a sign of life after which an answer has failed: its process is gone."""
 SSE = "text/event-stream; charset=utf-8"
 _GONE = "the gateway that worked on this answer has ended"
+_ENDED = ("completed", "incomplete", "failed")  # for which a stream has a last event
 
 Work = Callable[[ResponseWriter], Awaitable[None]]
 
@@ -149,19 +150,20 @@ def _write_failure(routed: RoutedRequest, failure: HttpResponse) -> list[bytes]:
 
 async def _save_events(store: KeptStore, rules: KeptResponses, run: BackgroundRun) -> None:
     """Store that an answer is worked on, and the events since the last time."""
-    if not run.begun:
-        run.begun = True
-        body = rules.write_status(bytes(run.record.answer), "in_progress", None)
-        begun = replace(run.record, answer=Raw(body))
-        # The whole answer may be there by now; it is not written over.
-        await store.swap(run.place.record, json.encode(run.record), json.encode(begun))
-    new, at = run.events[run.saved :], run.parts
-    if not run.record.has_events or not new:
-        return
-    texts = [event.decode("utf-8", "replace") for event in new]
-    await store.put({run.place.events(at): json.encode(texts)})
-    run.saved += len(new)
-    run.parts = at + 1
+    async with run.saving:
+        if not run.begun:
+            run.begun = True
+            body = rules.write_status(bytes(run.record.answer), "in_progress", None)
+            begun = replace(run.record, answer=Raw(body))
+            # The whole answer may be there by now; it is not written over.
+            await store.swap(run.place.record, json.encode(run.record), json.encode(begun))
+        new, at = run.events[run.saved :], run.parts
+        if not run.record.has_events or not new:
+            return
+        texts = [event.decode("utf-8", "replace") for event in new]
+        await store.put({run.place.events(at): json.encode(texts)})
+        run.saved += len(new)
+        run.parts = at + 1
 
 
 async def _end(
@@ -181,6 +183,8 @@ async def _end(
     await change_entry(store, run.place.record, end)
     state = RunState(beat=gateway.now(), is_over=True, parts=run.parts)
     await store.put({run.place.state: json.encode(state)})
+    if not await store.get([run.place.record]):  # its client has deleted it since it was complete
+        await store.delete([run.place.state, *map(run.place.events, range(run.parts))])
 
 
 def _write_end(rules: KeptResponses, run: BackgroundRun, body: bytes) -> bytes:
@@ -263,6 +267,15 @@ async def cancel_run(
     return record
 
 
+async def delete_run(store: KeptStore, place: RunPlace) -> None:
+    """Delete the state and events of a deleted answer; its process deletes any later ones."""
+    names, number = [place.state], 0
+    while await store.get([place.events(number)]):
+        names.append(place.events(number))
+        number += 1
+    await store.delete(names)
+
+
 async def follow_events(
     gateway: GatewayContext, store: KeptStore, rules: KeptResponses, place: RunPlace
 ) -> AsyncIterator[bytes]:
@@ -299,7 +312,7 @@ async def follow_events(
 def _write_missing_end(record: KeptRecord, rules: KeptResponses, last: bytes) -> bytes | None:
     """Return the end of the events of a process that is gone; None if it wrote one itself."""
     body, told = bytes(record.answer), last.partition(b"data:")[2]
-    if rules.status_of(body) != "failed" or any(mark in told for mark in rules.end_marks):
+    if rules.status_of(body) not in _ENDED or rules.find_ended(told) is not None:
         return None
     number = rules.number_of(told) if told else -1
     return rules.write_ended(body, 0 if number is None else number + 1)

@@ -38,21 +38,32 @@ _DOUBLED = 6  # times that it becomes twice as long
 
 
 class AnswerKeeper:
-    """Collects the answer to one request; ``home``: the model whose service stores it too."""
+    """Collects the answer to one request.
+
+    ``home``: the model whose service stores it too, and ``maker``: the one whose ids it has.
+    """
 
     def __init__(
-        self, gateway: GatewayContext, routed: RoutedRequest, hidden: KeyFilter, *, home: str
+        self,
+        gateway: GatewayContext,
+        routed: RoutedRequest,
+        hidden: KeyFilter,
+        *,
+        home: str = "",
+        maker: str = "",
     ) -> None:
         said, call = routed.stored.said, routed.call
         self._gateway = gateway
         self._routed = routed
         self._hidden = hidden
         self._home = home if said is not None and said.is_stored else ""
+        self._maker = maker
         self._rules = routed.service.kept_responses
         self._store = gateway.kept if said is not None and said.is_stored else call.local
         self._store = self._store if self._store is not None else call.local
         self.is_active: bool = said is not None and self._store is not None
         self._answer: KeptAnswer | None = None
+        self._is_saved = False
 
     def feed(self, data: bytes) -> None:
         """Take some whole lines of a stream."""
@@ -71,7 +82,9 @@ class AnswerKeeper:
         A client that has this event may name the answer at once, so it waits until that is kept.
         """
         rules = self._rules
-        if rules is None or not any(mark in data for mark in rules.end_marks):
+        if rules is None or self._answer is not None:
+            return len(data)
+        if not any(mark in data for mark in rules.end_marks):
             return len(data)
         begin = at = 0  # of the event, and of its line
         for line in data.split(b"\n"):
@@ -89,7 +102,7 @@ class AnswerKeeper:
             self._answer = self._rules.find_answer(body)
 
     async def save(self, find_prompt: Callable[[], int]) -> None:
-        """Keep the answer before its end is written; ``find_prompt``: the most of its prompt.
+        """Keep the answer once, before its end is written; ``find_prompt``: the most of its prompt.
 
         A store that fails costs the client its history, and not its answer: no request can continue
         from an id that is not there. A conversation is there without the answer, and would go on
@@ -98,6 +111,9 @@ class AnswerKeeper:
         answer, said, rules = self._answer, self._routed.stored.said, self._rules
         if answer is None or said is None or rules is None or self._store is None:
             return
+        if self._is_saved:
+            return
+        self._is_saved = True
         body = self._hidden.whole(answer.body)
         conversation = said.conversation if said.is_stored else None
         size = len(body) + sum(map(len, said.input))
@@ -136,6 +152,7 @@ class AnswerKeeper:
             answer=Raw(body),
             before=routed.stored.before,
             home=self._home,
+            maker=self._maker,
             name=routed.resolved.name,
             tokens=_measure(answer, find_prompt),
             is_background=said.is_background,
@@ -151,8 +168,9 @@ class AnswerKeeper:
         # The conversation comes first: an answer that can be fetched is in it.
         if conversation is not None:
             rows = (*rules.name_items(said.input, seed).rows, *answer.items)
+            place = (client, conversation)
             hidden = dict(answer.hidden)
-            if await add_items(store, (client, conversation), rows, hidden=hidden):
+            if await add_items(store, place, rows, hidden=hidden, maker=self._maker):
                 entries = {name: entries[name]}  # its items lead to the conversation
         if said.is_background:  # its client may have deleted it while it was worked on
             value = entries.pop(name)
@@ -199,14 +217,17 @@ async def add_items(
     rows: Iterable[ItemRow],
     *,
     hidden: dict[str, int | None],
+    maker: str = "",
 ) -> KeptConversation | None:
     """Add items to the conversation ``place`` (client and id); None if it is gone by now.
+
+    ``hidden`` has the tokens that items of an answer do not show; ``maker``: the model of these.
 
     A store that fails may have changed the conversation all the same, so the items stay then.
     """
     client, id = place
     items = tuple(rows)
-    record = KeptRecord(input=pack_items(items), hidden=hidden)
+    record = KeptRecord(input=pack_items(items), hidden=hidden, maker=maker)
     name = make_entry_name("segment", client, f"{id}\0{token_hex(16)}")
     entries = point_to(client, [each for each, _ in items], name)
     await store.put({**entries, name: json.encode(record)})

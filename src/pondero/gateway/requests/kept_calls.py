@@ -41,6 +41,7 @@ from .background import (
     SSE,
     cancel_run,
     check_life,
+    delete_run,
     follow_events,
     is_after,
     is_open,
@@ -181,12 +182,9 @@ async def _delete(asked: _KeptRequest) -> HttpResponse | None:
     place = asked.place
     ids = [id for id, _ in list_rows(record, asked.rules)]
     names = await find_pointers(asked.store, asked.client, ids, [place.record])
-    names += [place.record, place.state]
-    number = 0
-    while record.has_events and await asked.store.get([place.events(number)]):
-        names.append(place.events(number))
-        number += 1
-    await asked.store.delete(names)
+    await asked.store.delete([*names, place.record])
+    if record.is_background:
+        await delete_run(asked.store, place)
     return asked.rules.endpoints.write_deleted(asked.call)
 
 

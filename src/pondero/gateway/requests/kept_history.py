@@ -15,6 +15,7 @@ from ..state.kept_records import (
     FoundItem,
     KeptRecord,
     find_items,
+    find_makers,
     list_hidden,
     list_rows,
     load_before,
@@ -56,8 +57,8 @@ async def resolve_kept(
     said, named = _read_continuation(rules, http), find_stored_ids(ids, http)
     own = rules.stream(http) if said.is_background else http
     history = await _load_history(store, service, client, (said.previous, said.conversation))
-    rows = [row for record in history.records for row in list_rows(record, rules)]
-    before = [item for _, item in rows]
+    rows = [list_rows(record, rules) for record in history.records]
+    before = [item for each in rows for _, item in each]
     wanted = rules.references((*before, *said.input)) if named or before else ()
     found = await find_items(store, rules, client, wanted) if wanted else {}
     for id in rules.references(before):
@@ -69,6 +70,9 @@ async def resolve_kept(
     if is_resumed or (said.is_stored and b'"store"' in http.body):
         sent = rules.resume(own, before, known)
     kept = _list_kept(history, found, rules)
+    makers = {id: each.maker for id, each in found.items() if each.maker}
+    for record, each in zip(history.records, rows, strict=True):
+        makers |= find_makers(record, each)
     homes = {each.home.partition(":")[0] for each in found.values()}
     if history.known:
         homes.add(history.home.partition(":")[0])
@@ -84,6 +88,7 @@ async def resolve_kept(
         before=history.names,
         known=frozenset((*history.known, *found)),
         homes=frozenset(homes) if is_resumed else None,
+        makers=makers,
         sent_tokens=_sum_sent(ids.find(sent), kept) if is_resumed else 0,
     )
 

@@ -47,8 +47,8 @@ class StoredContent(Struct, frozen=True):
     If the gateway keeps answers: ``own`` is the request as it is passed on to a service that has
     them too. ``said``: what it says of stored answers. ``before``: the names of the records with
     its past. ``known``: the ids of ``named`` that are kept. ``homes``: the providers that store
-    them too ("": none does), None if it names nothing that is kept. ``sent_tokens``: as
-    ``tokens``, of ``http`` itself.
+    them too ("": none does), None if it names nothing that is kept. ``makers``: the models that
+    made items of its past, by the ids of these. ``sent_tokens``: as ``tokens``, of ``http`` itself.
     """
 
     http: HttpRequest
@@ -59,6 +59,7 @@ class StoredContent(Struct, frozen=True):
     before: tuple[str, ...] = ()
     known: frozenset[str] = frozenset()
     homes: frozenset[str] | None = None
+    makers: Mapping[str, str] = {}
     sent_tokens: int | None = 0
 
 

@@ -68,8 +68,8 @@ async def check_stored_ids(
             return routed  # no other API is sent such an id
     key = routed.call.requester.key
     records, homes = await _load_records(gateway, routed, reading)
-    if homes:
-        routed = stay_at_home(gateway, routed, homes)
+    if homes or routed.stored.makers:
+        routed = stay_at_home(gateway, routed, {**routed.stored.makers, **homes})
     if key is not None and not key.account_state:
         others = [each for each in found if each.id not in routed.stored.known]
         _check_owners(routed, rules, others, records)

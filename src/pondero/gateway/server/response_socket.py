@@ -160,7 +160,7 @@ class _Connection:
     async def _write_empty(self, routed: RoutedRequest) -> tuple[bytes, ...]:
         context = make_reply_context(routed.service, routed.parsed, id=routed.call.id)
         events = self._rules.socket.write_empty(context)
-        keeper = AnswerKeeper(self._gateway, routed, KeyFilter(()), home="")
+        keeper = AnswerKeeper(self._gateway, routed, KeyFilter(()))
         keeper.feed(b"data: " + events[-1] + b"\n")
         await keeper.save(int)
         return events

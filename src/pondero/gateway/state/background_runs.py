@@ -1,6 +1,6 @@
 """Answers in the background that this process works on, and where the store has them."""
 
-from asyncio import Condition, Event, Task, gather, timeout
+from asyncio import Condition, Event, Lock, Task, gather, timeout
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -59,6 +59,7 @@ class BackgroundRun:
         self.is_working: bool = False
         self.is_stopped: bool = False
         self.is_ending: bool = False
+        self.saving: Lock = Lock()  # a store may finish two writes in any order
         self.saved: int = 0
         self.parts: int = 0
         self.beat: float = 0.0

@@ -27,6 +27,7 @@ class KeptRecord(Struct, frozen=True, kw_only=True):
     the names of the records before it. ``home``: the model whose service stores the answer too,
     ``name`` the client's name for it. ``tokens``: the most tokens of the answer and of all before
     it. ``hidden``: what items of a conversation do not show, as in an answer.
+    ``maker``: the model whose service gave the items of an answer, if their ids are its own.
     ``has_events``: an answer in the background whose events are kept.
     """
 
@@ -34,6 +35,7 @@ class KeptRecord(Struct, frozen=True, kw_only=True):
     input: KeptItems = ()
     before: tuple[str, ...] = ()
     home: str = ""
+    maker: str = ""
     name: str = ""
     tokens: int | None = None
     hidden: dict[str, int | None] = {}
@@ -104,6 +106,17 @@ def list_rows(record: KeptRecord, rules: KeptResponses) -> tuple[ItemRow, ...]:
     return given if answer is None else (*given, *answer.items)
 
 
+def find_makers(record: KeptRecord, rows: Sequence[ItemRow]) -> dict[str, str]:
+    """Return the model that made the items of a record, by their ids; ``rows`` are all of them.
+
+    Items that came in a request may be of any other.
+    """
+    maker = record.maker or record.home
+    is_answer = record.answer != _NONE
+    made = [id for id, _ in rows[len(record.input) :]] if is_answer else record.hidden
+    return dict.fromkeys(made, maker) if maker else {}
+
+
 def list_hidden(record: KeptRecord, rules: KeptResponses) -> dict[str, int | None]:
     """Return the most tokens that the items of a record do not show."""
     answer = rules.find_answer(bytes(record.answer)) if record.answer != _NONE else None
@@ -111,12 +124,16 @@ def list_hidden(record: KeptRecord, rules: KeptResponses) -> dict[str, int | Non
 
 
 class FoundItem(Struct, frozen=True):
-    """A kept item, the name of its record, what it does not show, and where it is stored too."""
+    """A kept item, the name of its record, what it does not show, and where it is stored too.
+
+    ``maker``: the model that made it, "" if that is not known.
+    """
 
     item: bytes
     holder: str
     hidden: int | None
     home: str
+    maker: str
 
 
 async def find_items(
@@ -133,11 +150,13 @@ async def find_items(
     items: dict[str, FoundItem] = {}
     for name, data in (await store.get(set(holders.values()))).items():
         if (record := read_record(data)) is not None:
-            hidden = list_hidden(record, rules)
-            for id, item in list_rows(record, rules):
+            hidden, rows = list_hidden(record, rules), list_rows(record, rules)
+            made = find_makers(record, rows)
+            for id, item in rows:
                 # Other records may have the item too, as their clients sent it.
                 if holders.get(id) == name and not rules.references([item]):
-                    items[id] = FoundItem(item, name, hidden.get(id, 0), record.home)
+                    most = hidden.get(id, 0)
+                    items[id] = FoundItem(item, name, most, record.home, made.get(id, ""))
     return items
 
 

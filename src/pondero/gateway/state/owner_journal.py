@@ -13,6 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from ...canon import load_json
+from ...errors import StoreError
 from ..observability.journal import ENDING, Journal, JournalFile
 
 
@@ -69,7 +70,11 @@ class OwnerJournal:
                 self._move_file(full)
                 full.clear()
             if held := journal.take_held():  # the disk was full
-                self._write(list(_parse(held)))
+                try:
+                    self._write(list(_parse(held)))
+                except StoreError:
+                    journal.save(held)
+                    raise
 
     def _move_file(self, file: JournalFile) -> None:
         if file.records is not None:

@@ -17,7 +17,8 @@ FILE = "gateway-owners.db"
 JOURNALS = "gateway-owners-aside"
 """The folder, next to that file, of owners that wait to be moved into it."""
 _PACE = 0.002  # seconds between two writes: one write of many ids costs little more than of one
-_MOVE = 0.25  # seconds until owners in a journal are moved, many at once
+_MOVE = 0.25  # seconds until owners in a journal are moved, many at once; twice after a failure
+_TRIES = 10  # to use the file, in some minutes, before this process does without it
 
 _SCHEMA = Schema(
     (
@@ -54,6 +55,7 @@ class FileOwners:
         self._journal = OwnerJournal(self._path.with_name(JOURNALS), self._write_moved)
         self._add = self._journal.append
         self._moving: Task[None] | None = None
+        self._failures = 0  # since the file could last be written
 
     async def get(self, keys: Iterable[str]) -> dict[str, bytes]:
         """Return the owners of these ids."""
@@ -122,14 +124,16 @@ class FileOwners:
         return self._journal.flush
 
     async def _move_later(self) -> None:
-        await sleep(_MOVE)
+        await sleep(_MOVE * 2**self._failures)
         await self._move()
 
     async def _move(self) -> None:
         try:
             await to_thread(self._journal.move)
         except StoreError as error:
-            self._do_without(error)
+            self._note_failure(error)
+        else:
+            self._failures = 0
 
     async def aclose(self) -> None:
         """Close the file."""
@@ -158,7 +162,11 @@ class FileOwners:
         try:
             await to_thread(self._write, items)
         except StoreError as error:
-            self._do_without(error)
+            until = self._clock() + self._seconds
+            if self._journal.append([Owner(*each, until) for each in items.items()]):
+                self._note_failure(error)
+            else:
+                self._do_without(error)
 
     def _read(self, keys: list[str]) -> dict[str, bytes]:
         sql, now = "SELECT owner, until FROM owners WHERE id = ? AND until > ?", self._clock()
@@ -194,6 +202,13 @@ class FileOwners:
         self._database = self._database or Database(self._path, _SCHEMA)
         return self._database
 
+    def _note_failure(self, error: StoreError) -> None:
+        """Leave owners in the journals, which all processes read, until the file can be written."""
+        self._failures += 1
+        if self._failures >= _TRIES:
+            self._do_without(error)
+
     def _do_without(self, error: StoreError) -> None:
+        if not self._is_broken:
+            LOG.warning("ids of stored answers are known to this process alone: %s", error)
         self._is_broken = True
-        LOG.warning("ids of stored answers are known to this process alone: %s", error)

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import msgspec
 from msgspec import Struct
 
-from pondero.canon import HttpRequest, HttpResponse, Json
+from pondero.canon import HttpRequest, HttpResponse, Json, read_count
 from pondero.dialects.dialect import ServedModel
 from pondero.dialects.tables import load_table
 
@@ -173,14 +173,14 @@ def write_any_list(http: HttpRequest, known: Sequence[ServedModel]) -> HttpRespo
 def _page(every: list[dict[str, Json]], http: HttpRequest) -> Json:
     query = parse_qs(urlsplit(http.url).query)
     ids = [each["id"] for each in every]
-    limit = query.get("limit", [str(_PAGE)])[-1]
-    if not limit.isdecimal() or not 1 <= int(limit) <= _LONGEST:
+    limit = read_count(query.get("limit", [str(_PAGE)])[-1])
+    if limit is None or not 1 <= limit <= _LONGEST:
         reject("list_limit", longest=_LONGEST)
     after, before = query.get("after_id", [""])[-1], query.get("before_id", [""])[-1]
     start = ids.index(after) + 1 if after in ids else 0
     end = ids.index(before) if before in ids else len(ids)
     left = every[start:end]
-    data = left[-int(limit) :] if before else left[: int(limit)]
+    data = left[-limit:] if before else left[:limit]
     first, last = (data[0]["id"], data[-1]["id"]) if data else (None, None)
     return {
         "data": data,

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import msgspec
 from msgspec import Struct
 
-from pondero.canon import HttpRequest, HttpResponse, Json, decode_json
+from pondero.canon import HttpRequest, HttpResponse, Json, decode_json, read_count
 from pondero.dialects.dialect import ServedModel
 from pondero.dialects.tables import load_table
 
@@ -171,9 +171,8 @@ def _write_found(http: HttpRequest, rows: dict[str, Json], surface: Surface) -> 
 
 def _page(every: list[Json], http: HttpRequest) -> Json:
     query = {key: values[-1] for key, values in parse_qs(urlsplit(http.url).query).items()}
-    size = query.get("pageSize", "")
-    start = int(query.get("pageToken", "0")) if query.get("pageToken", "0").isdecimal() else 0
-    end = start + (min(int(size), _LONGEST) if size.isdecimal() and int(size) else _PAGE)
+    size, start = read_count(query.get("pageSize", "")), read_count(query.get("pageToken", "")) or 0
+    end = start + (min(size, _LONGEST) if size else _PAGE)
     more = {"nextPageToken": str(end)} if end < len(every) else {}
     return {"models": every[start:end], **more}
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from pondero.canon import Json
+from pondero.canon import Json, read_count
 
 from .protobuf import camel, snake
 
@@ -46,7 +46,8 @@ def _type(value: Json) -> Json:
 
 
 def _size(value: Json) -> Json:
-    return int(value) if isinstance(value, str) and value.isdecimal() else value
+    count = read_count(value) if isinstance(value, str) else None
+    return value if count is None else count
 
 
 def _each(value: Json) -> Json:

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import msgspec
 
-from pondero.canon import HttpRequest, HttpResponse, Json
+from pondero.canon import HttpRequest, HttpResponse, Json, read_count
 from pondero.dialects.dialect import Rejected, ReplyContext, StoredAnswer, StoredCall
 
 from .address import check_key
@@ -103,7 +103,7 @@ def _in_state(stored: StoredAnswer) -> Step:
 
 def _stream(said: Step, after: str) -> HttpResponse:
     """Return an interaction as a stream, from the event after the one that was seen last."""
-    skipped = int(after) if after.isdecimal() else 0
+    skipped = read_count(after) or 0
     events = [
         write_event(kind, event_id=str(number), **fields)
         for number, (kind, fields) in enumerate(_iter_events(said), 1)

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import msgspec
 from msgspec import Raw, Struct
 
-from pondero.canon import HttpRequest, HttpResponse, Json, get_decoder
+from pondero.canon import HttpRequest, HttpResponse, Json, get_decoder, read_count
 from pondero.dialects.dialect import Rejected
 from pondero.dialects.kept_responses import (
     ConversationFacts,
@@ -54,13 +54,13 @@ def classify(http: HttpRequest) -> KeptCall | None:
         if verb is None:
             return None
         asked = parse_qs(parts.query)
-        after = asked.get("starting_after", ["-1"])[0]
+        after = read_count(asked.get("starting_after", [""])[0])
         return KeptCall(
             what="response",
             verb=verb,
             id=unquote(found[1]),
             streams=verb == "fetch" and asked.get("stream") in (["true"], ["True"], ["1"]),
-            after=int(after) if after.isdecimal() else -1,
+            after=-1 if after is None else after,
         )
     if (found := _CONVERSATION.fullmatch(parts.path)) is None:
         return None
@@ -111,16 +111,17 @@ def write_items(http: HttpRequest, rows: Sequence[ItemRow]) -> HttpResponse:
     order = asked.get("order", ["desc"])[0]
     if order not in ("asc", "desc"):
         reject("invalid_value", param="order", value=order, supported="'asc' and 'desc'")
-    limit = asked.get("limit", [str(_USUAL)])[0]
-    if not limit.isdecimal() or not 1 <= int(limit) <= _MOST:
-        raise Rejected(_say(400, f"limit: {limit!r} is no number from 1 to {_MOST}", "limit"))
+    wanted = asked.get("limit", [str(_USUAL)])[0]
+    limit = read_count(wanted)
+    if limit is None or not 1 <= limit <= _MOST:
+        raise Rejected(_say(400, f"limit: {wanted!r} is no number from 1 to {_MOST}", "limit"))
     found = list(rows if order == "asc" else reversed(rows))
     after = asked.get("after", [None])[0]
     ids = [id for id, _ in found]
     if after is not None and after not in ids:
         reject("unknown_item", param="after", id=after)
     begin = 0 if after is None else ids.index(after) + 1
-    shown = found[begin : begin + int(limit)]
+    shown = found[begin : begin + limit]
     with_encrypted = _includes(http)
     page = [_write_row(row, encrypted=with_encrypted) for row in shown]
     return _respond(
@@ -129,7 +130,7 @@ def write_items(http: HttpRequest, rows: Sequence[ItemRow]) -> HttpResponse:
             "data": page,
             "first_id": shown[0][0] if shown else None,
             "last_id": shown[-1][0] if shown else None,
-            "has_more": begin + int(limit) < len(found),
+            "has_more": begin + limit < len(found),
         }
     )
 

@@ -21,6 +21,7 @@ from .stored_ids import END_MARKS, read_answer
 
 ENDS = (*END_MARKS, b'"response.failed"')
 """In the event that ends a stream; a failed answer in the background is stored too."""
+_END_TYPES = frozenset(mark.strip(b'"').decode() for mark in ENDS)
 _OF_INPUT = 0x8000  # places of input items, far from those of the output
 _KEPT_BY_US = ("previous_response_id", "conversation")
 _FIELDS = get_decoder(dict[str, Raw])
@@ -200,6 +201,7 @@ def _make_id(kind: str, stem: str, place: int) -> str:
 
 
 class _StreamEvent(Struct):
+    type: str = ""
     response: Raw = Raw(b"null")
 
 
@@ -207,11 +209,15 @@ _EVENT = get_decoder(_StreamEvent)
 
 
 def find_ended(event: bytes) -> KeptAnswer | None:
-    """Return the answer in the last event of a stream."""
+    """Return the answer in the last event of a stream; None for any other event.
+
+    The first event repeats texts of the request, which may be the type of the last one.
+    """
     try:
-        return find_kept(bytes(_EVENT.decode(event).response))
+        found = _EVENT.decode(event)
     except _ERRORS:
         return None
+    return find_kept(bytes(found.response)) if found.type in _END_TYPES else None
 
 
 def find_kept(body: bytes) -> KeptAnswer | None:

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import msgspec
 
-from pondero.canon import HttpRequest, HttpResponse, Json
+from pondero.canon import HttpRequest, HttpResponse, Json, read_count
 from pondero.dialects.dialect import StoredAnswer, StoredCall
 
 from .address import CREATED_AT, check_key, reject_stored
@@ -92,8 +92,8 @@ def _list(http: HttpRequest, items: Sequence[Json]) -> HttpResponse:
     ids = [item.get("id") for item in found]
     after = asked.get("after", [None])[0]
     begin = ids.index(after) + 1 if after in ids else 0
-    limit = asked.get("limit", ["20"])[0]
-    end = begin + (min(int(limit), _MOST) if limit.isdecimal() else 20)
+    limit = read_count(asked.get("limit", [""])[0])
+    end = begin + (20 if limit is None else min(limit, _MOST))
     shown = found[begin:end]
     first, last = (shown[0].get("id"), shown[-1].get("id")) if shown else (None, None)
     more = end < len(found)
