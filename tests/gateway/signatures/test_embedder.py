@@ -19,10 +19,11 @@ from pondero.canon import (
     Text,
     TextDelta,
     Thinking,
+    TokenLogprob,
     ToolCall,
 )
 from pondero.dialects import get_dialect
-from pondero.gateway.signatures.embedder import SignatureEmbedder, read_envelope
+from pondero.gateway.signatures.embedder import SignatureEmbedder, embed_nothing, read_envelope
 from pondero.gateway.signatures.envelope import (
     EnvelopeCall,
     EnvelopeText,
@@ -30,6 +31,7 @@ from pondero.gateway.signatures.envelope import (
 )
 
 ORIGIN = Origin("google", "gemini-3-flash-preview")
+WEIGHED = (TokenLogprob("yes", -0.5),)
 SIGNED = Signature("gemini", "sig", "gemini-3-flash-preview", "google")
 
 
@@ -264,6 +266,33 @@ def test_the_same_answer_gives_the_same_envelopes_and_another_seed_other_ids():
     )
     assert one == same
     assert one.tool_calls[0].id != other.tool_calls[0].id
+
+
+@pytest.mark.parametrize("front", FRONTS)
+@pytest.mark.parametrize(
+    "text", [Text("yes"), Text(" "), Text("yes", citations=({"url": "u"},), tokens=WEIGHED)]
+)
+def test_a_text_without_a_seal_needs_no_embedder(front, text):
+    message = Message("assistant", (text,))
+    one = carrier(front)
+    assert embed_nothing(message, ORIGIN, b"seed") == (one.whole(message), one.record)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [(), (Text(""),), (Text("yes", SIGNED),), (Thinking("hm"),), (Text("a"), Text("b"))],
+    ids=repr,
+)
+def test_any_other_answer_needs_an_embedder(parts):
+    assert embed_nothing(Message("assistant", parts), ORIGIN, b"seed") is None
+
+
+@settings(max_examples=50)
+@given(st.sampled_from(FRONTS), answers())
+def test_an_answer_without_need_of_an_embedder_is_the_same_with_one(front, message):
+    one = carrier(front)
+    known = embed_nothing(message, ORIGIN, b"seed")
+    assert known in (None, (one.whole(message), one.record))
 
 
 def test_the_sealer_gives_envelopes_and_no_seal_of_a_maker():

@@ -47,13 +47,13 @@ from ...exchange import (
 from ...handoff import holds_other_account, holds_other_kind
 from ...thinking import Adjustment, Plan
 from ..answers.tapped_transport import TappedTransport
-from ..answers.thinking_filter import ThinkingFilter
 from ..levels.stated_depth import drop_stated_turns, has_stated_turns
 from ..observability.receipt import read_time
 from ..server.context import GatewayContext
 from ..signatures.embedder import SignatureEmbedder, read_envelope
 from ..signatures.part_order import WORDS
 from ..state.answer_cache import CachedAnswer
+from .embedded_answer import embed_whole, make_embedder
 from .known_views import find_views
 from .other_models import note_other_models
 from .portability import (
@@ -334,29 +334,6 @@ def make_reply_context(
     )
 
 
-def _make_filter(exchange: Exchange) -> ThinkingFilter:
-    """Return the filter for thinking that this deployment puts into its text."""
-    caller = get_dialect(exchange.dialect).caller()
-    rule = caller.tags_left(exchange.quirks) if caller.tags_left is not None else "no"
-    may_think = exchange.plan.will_think is not False
-    return ThinkingFilter(rule, may_think=may_think, is_plan=caller.is_plan)
-
-
-def _make_embedder(routed: RoutedRequest, exchange: Exchange, number: int) -> SignatureEmbedder:
-    """Return the embedder of one of several answers, with ids of its own."""
-    service, id = routed.service, routed.call.id
-    return SignatureEmbedder(
-        service.slots,
-        exchange.origin,
-        pack=routed.envelopes.pack,
-        seed=f"{id} {number}".encode() if number else id.encode(),
-        call_id=service.call_id,
-        # Else the client may not have it to send back.
-        text_inside=routed.parsed.show is not True or routed.hides_thinking,
-        hide=_make_filter(exchange).feed if routed.hides_thinking else None,
-    )
-
-
 def _build_reply(first: Reply, events: list[Event]) -> Reply:
     """Return a further answer to the request of the first, which has the counts of all."""
     assembler = Assembler()
@@ -404,9 +381,13 @@ class Translation:
             context = replace(context, top_logprobs=options.top)
         self._context = context
         self.shows_thinking: bool = context.shown
-        self._embedders = [_make_embedder(routed, exchange, number) for number in range(count)]
+        self._routed = routed
+        self._exchange = exchange
+        self._embedders: Sequence[SignatureEmbedder] = ()
+        self._records: list[CachedAnswer] = []  # of answers in one piece
         self._writers: Sequence[ByteStream] = ()
         if parsed.request.stream:
+            self._embedders = [make_embedder(routed, exchange, each) for each in range(count)]
             writers = (service.stream(self._context),)
             self._writers = several.streams(self._context, count) if several else writers
 
@@ -462,9 +443,11 @@ class Translation:
 
     def _adapt_reply(self, number: int, reply: Reply) -> Reply:
         """Return a reply without the model's own name and ids."""
+        message, record = embed_whole(self._routed, self._exchange, number, reply)
+        self._records.append(record)
         return replace(
             reply,
-            message=self._embedders[number].whole(reply.message, reply.finish),
+            message=message,
             model=self._model,
             request_id=None,
             raw_finish=None,
@@ -475,7 +458,7 @@ class Translation:
 
     def make_cached_answers(self, _reply: Reply) -> Sequence[CachedAnswer]:
         """Return the answers for the answer cache, with the ids that the client knows."""
-        return [embedder.record for embedder in self._embedders]
+        return self._records or [embedder.record for embedder in self._embedders]
 
     def _adapt(self, event: Event) -> Event:
         """Return an event without the model's own name and ids."""

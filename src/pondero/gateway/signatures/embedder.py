@@ -59,6 +59,27 @@ def read_envelope(part: Part, _shown: str, _before: Sequence[Json], /) -> Json |
     return signature.value if signature is not None and signature.dialect == DIALECT else None
 
 
+def embed_nothing(
+    message: Message, origin: Origin, seed: bytes
+) -> tuple[Message, CachedAnswer] | None:
+    """Return what ``SignatureEmbedder`` makes of an answer that is a text without a signature.
+
+    That is the message that the client is to see, and its record; None for any other answer.
+    """
+    parts = message.parts
+    if len(parts) != 1 or not isinstance(part := parts[0], Text):
+        return None
+    if not part.text or part.signature is not None:
+        return None
+    shown = Message("assistant", (Text(part.text, None, part.citations, tokens=part.tokens),))
+    kept = Message("assistant", (_leave_out_logprobs(part),), origin)
+    return shown, CachedAnswer(_name_answer(seed), kept, (), part.text)
+
+
+def _name_answer(seed: bytes) -> str:
+    return blake2b(seed, digest_size=6).hexdigest()
+
+
 class _OpenPart(Struct):
     """The part being written; ``index`` is the client's, None if it does not see the part.
 
@@ -99,7 +120,7 @@ class SignatureEmbedder:
         self._call_id = call_id
         self._hide = hide
         self._text_inside = text_inside or slots.may_lose_thinking
-        self._answer = blake2b(seed, digest_size=6).hexdigest()
+        self._answer = _name_answer(seed)
         self._sequence = PartOrder()
         self._parts: dict[int, Part] = {}  # the model's, unchanged
         self._ids: dict[int, str] = {}  # the client's, by the index of the call
@@ -123,13 +144,6 @@ class SignatureEmbedder:
 
     def whole(self, message: Message, finish: Finish = "stop") -> Message:
         """Return an answer in one piece as the client is to see it."""
-        if len(message.parts) == 1 and self._hide is None:
-            (part,) = message.parts
-            if isinstance(part, Text) and part.text and part.signature is None:  # nothing to embed
-                self._parts[0] = _leave_out_logprobs(part)
-                self._texts.append((0, part.text))
-                shown = Text(part.text, None, part.citations, tokens=part.tokens)
-                return Message("assistant", (shown,))
         events: list[Event] = []
         for index, part in enumerate(message.parts):
             if isinstance(part, ToolResult | LevelUpdate):

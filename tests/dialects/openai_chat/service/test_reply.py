@@ -15,6 +15,7 @@ from pondero.canon import (
     Reply,
     Request,
     ResponseHead,
+    Signature,
     Started,
     Target,
     Text,
@@ -27,6 +28,7 @@ from pondero.canon import (
 )
 from pondero.dialects import AnswerContext, Rejected
 from pondero.dialects.openai_chat.service import models
+from pondero.dialects.openai_chat.service import reply as service_reply
 from pondero.errors import Overloaded
 
 from ..making import CHAT, assembled, unsealed
@@ -125,6 +127,31 @@ def test_a_whole_answer():
             "rejected_prediction_tokens": 0,
         },
     }
+
+
+@pytest.mark.parametrize("finish", ["stop", "length", "refusal", "content_filter", "other"])
+@pytest.mark.parametrize(
+    "part",
+    [
+        Text("Hey"),
+        Text(""),
+        Text("caf\u00e9 \ud800"),
+        Text("Hey", citations=({"url": "https://x.test"},)),
+        Text("Hey", Signature("openai_chat", {"refusal": True})),
+        Text("Hey", Signature("openai_chat", {"message": {"extra_content": {}}})),
+        Thinking("Well."),
+        ToolCall("a", "f", {"x": 1}),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("service", ["openai-chat", "openrouter"])
+def test_a_text_alone_is_written_as_among_other_parts(service, part, finish, monkeypatch):
+    model = {"openai-chat": "gpt-4o", "openrouter": "openai/gpt-4o"}[service]
+    context = accepted(model, service)
+    reply = Reply(Message("assistant", (part,)), finish, USAGE)
+    quick = CHAT.service().reply(context, reply)
+    monkeypatch.setattr(service_reply, "_write_text", lambda *_: None)
+    assert CHAT.service().reply(context, reply) == quick
 
 
 def test_this_vendor_keeps_its_thinking_to_itself():

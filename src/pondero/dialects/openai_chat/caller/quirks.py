@@ -97,12 +97,26 @@ _USUAL = Quirks()
 
 def quirks_of(raw: Mapping[str, Json]) -> Quirks:
     """Return typed quirks; raises BadCatalog for a value that is not allowed."""
-    return _read_quirks(msgspec.json.encode(raw)) if raw else _USUAL
+    if not raw:
+        return _USUAL
+    known = _known.get(id(raw))
+    if known is not None and known[0] is raw:
+        return known[1]
+    quirks = _read_quirks(msgspec.json.encode(raw))
+    if len(_known) >= _MOST_KNOWN:
+        _known.clear()
+    _known[id(raw)] = (raw, quirks)
+    return quirks
+
+
+_MOST_KNOWN = 256
+# By their identity, while they are kept here: every answer asks for the same, which never change.
+_known: dict[int, tuple[Mapping[str, Json], Quirks]] = {}
 
 
 @lru_cache(maxsize=256)
 def _read_quirks(raw: bytes) -> Quirks:
-    """Return the quirks that are written so; every answer asks for those of its deployment."""
+    """Return the quirks that are written so."""
     try:
         return convert_json(msgspec.json.decode(raw), Quirks)
     except msgspec.ValidationError as error:

@@ -30,6 +30,7 @@ from pondero.framing import MAX_FRAME, OversizedAnswer
 
 from .errors import error_in
 from .parts import NAME, Answer, Calls, Choice, Delta, Parts, read
+from .plain_answer import read_plain
 from .quirks import Quirks, quirks_of
 from .thinking import Details, Piece, Tags
 from .usage import Notes, usage_of
@@ -42,7 +43,9 @@ _OBJECTS = ("chat.completion", "chat.completion.chunk")
 
 def decode(head: ResponseHead, body: bytes, where: AnswerContext) -> list[Event]:
     """Return the events of a whole answer, the same as of its stream."""
-    return events_of(head, body, builder_for(where))
+    answer = _read_whole(head, body)
+    plain = read_plain(answer, where, quirks_of(where.quirks))
+    return _build_events(answer, builder_for(where)) if plain is None else plain
 
 
 def builder_for(where: AnswerContext) -> "Builder":
@@ -55,6 +58,10 @@ def builder_for(where: AnswerContext) -> "Builder":
 
 def events_of(head: ResponseHead, body: bytes, builder: "Builder") -> list[Event]:
     """Return the events of a whole body; raises the error in it."""
+    return _build_events(_read_whole(head, body), builder)
+
+
+def _read_whole(head: ResponseHead, body: bytes) -> Answer:
     if len(body) > MAX_FRAME:
         raise OversizedAnswer(f"a body of more than {MAX_FRAME:,} bytes")
     answer = read(body)
@@ -67,6 +74,10 @@ def events_of(head: ResponseHead, body: bytes, builder: "Builder") -> list[Event
     for choice in answer.choices:
         if choice.message is not None:
             choice.delta = None  # some services add an empty delta to a body
+    return answer
+
+
+def _build_events(answer: Answer, builder: "Builder") -> list[Event]:
     events: list[Event] = []
     builder.take(answer, events)
     builder.end(events)

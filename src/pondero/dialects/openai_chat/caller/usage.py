@@ -65,14 +65,9 @@ class Notes:
     def make_finished(self, parts: Parts, *, model: str | None, outside: bool) -> Finished:
         """Return the last event."""
         usage = usage_of(self.counts, outside=outside)
-        # Without a count of thinking there is none in the buckets either.
-        thought = None if usage.thinking is None else _first(self.counts, _THOUGHT)
+        note_counts(self.extras, self.counts, usage, is_stale=self.is_stale)
         if self.is_stale:
             usage = replace(usage, output=None, thinking=None, total=None)
-        if (cost := cost_of(self.counts)) is not None:
-            self.extras["cost"] = cost
-        if thought and thought > (usage.thinking or 0) and thought > _completion(self.counts):
-            self.extras["reported_thinking"] = thought  # more than what it is a part of
         finish = finish_of(
             self._raw_finish,
             calls=parts.called,
@@ -90,6 +85,19 @@ class Notes:
             safety=self._safety or None,
             extras=self.extras or None,
         )
+
+
+def note_counts(
+    extras: dict[str, Json], counts: Json, usage: Usage, *, is_stale: bool = False
+) -> None:
+    """Add the cost of an answer, and the thinking that its counts do not have room for."""
+    # Without a count of thinking there is none in the buckets either.
+    thought = None if usage.thinking is None else _first(counts, _THOUGHT)
+    if (cost := cost_of(counts)) is not None:
+        extras["cost"] = cost
+    room = 0 if is_stale else usage.thinking or 0
+    if thought and thought > room and thought > _completion(counts):
+        extras["reported_thinking"] = thought  # more than what it is a part of
 
 
 _FINISH: dict[str, Finish] = {

@@ -101,12 +101,11 @@ def usage_of(usage: Usage, provider: Provider) -> Json:
         "completion_tokens": completion,
         "total_tokens": prompt + completion + beside if usage.total is None else usage.total,
     }
-    cached = {"cached_tokens": usage.cache_read, "cache_write_tokens": usage.cache_write}
-    known = {name: count for name, count in cached.items() if count is not None}
     media = usage.media or _NO_MEDIA
-    if known or usage.media is not None:
+    if usage.cache_read is not None or usage.cache_write is not None or usage.media is not None:
+        cached = {"cached_tokens": usage.cache_read, "cache_write_tokens": usage.cache_write}
         said["prompt_tokens_details"] = {
-            **known,
+            **{name: count for name, count in cached.items() if count is not None},
             "audio_tokens": media.input_audio + media.cache_read_audio,
         }
     hits = usage.cache_read or 0
@@ -230,7 +229,9 @@ def weigh(
 def ending(finish: str | None, provider: Provider) -> dict[str, Json]:
     """Return the fields of a choice that say how it ended."""
     own = {"finish_reason": finish}
-    return own | {"native_finish_reason": finish} if provider.native_finish else own
+    if provider.native_finish:
+        own["native_finish_reason"] = finish
+    return own
 
 
 # -- places for thinking -------------------------------------------------------------------------

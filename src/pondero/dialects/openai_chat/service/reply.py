@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from pondero.canon import (
+    Finish,
     HttpResponse,
     Image,
     Json,
@@ -47,20 +48,55 @@ def reply_several(answering: ReplyContext[Context], replies: Sequence[Reply]) ->
     """Return several answers to one request; the first has the counts of all."""
     choices = [_write_choice(answering, each, number) for number, each in enumerate(replies)]
     body = base_of(answering, "chat.completion", replies[0].model)
-    usage = usage_of(replies[0].usage, answering.context.provider)
-    body |= {"choices": choices, "usage": usage}
+    body["choices"] = choices
+    body["usage"] = usage_of(replies[0].usage, answering.context.provider)
     head = headers_of("application/json", body)
     return HttpResponse(200, head, write_json(body))
 
 
 def _write_choice(answering: ReplyContext[Context], reply: Reply, number: int) -> dict[str, Json]:
-    provider, parts = answering.context.provider, reply.message.parts
+    context, parts = answering.context, reply.message.parts
+    message, logprobs = _write_text(parts, reply.finish), None
+    if message is None or answering.top_logprobs is not None:
+        message, logprobs = _write_message(answering, reply)
+    if context.provider.carries:
+        _carry(answering, parts, message)
+    finish = finish_reason(reply.finish, reply.raw_finish, said_no=bool(message["refusal"]))
+    if context.older:
+        message, finish = write_older_call(message), older_finish(finish)
+    choice = {"index": number, "message": message, "logprobs": logprobs}
+    return choice | ending(finish, context.provider)
+
+
+def _write_text(parts: Sequence[Part], finish: Finish) -> dict[str, Json] | None:
+    """Return a message that is a text and no more, as most are; None for any other."""
+    if len(parts) != 1 or finish == "refusal":
+        return None
+    (part,) = parts
+    if not isinstance(part, Text) or part.citations or part.signature is not None:
+        return None
+    return _lay_out(part.text, "", [])
+
+
+def _lay_out(text: str, refusal: str, noted: list[Json]) -> dict[str, Json]:
+    return {
+        "role": "assistant",
+        "content": text or None,
+        "refusal": refusal or None,
+        "annotations": noted,
+    }
+
+
+def _write_message(
+    answering: ReplyContext[Context], reply: Reply
+) -> tuple[dict[str, Json], Json | None]:
+    """Return a message of any parts, and the log probabilities of its tokens."""
     texts: list[Text] = []
     refusals: list[Text] = []
     thoughts: list[Thinking] = []
     pictures: list[Json] = []
     noted: list[Json] = []
-    for part in parts:
+    for part in reply.message.parts:
         if isinstance(part, Text):
             is_no = reply.finish == "refusal" or is_refusal(part)
             (refusals if is_no else texts).append(part)
@@ -69,12 +105,8 @@ def _write_choice(answering: ReplyContext[Context], reply: Reply, number: int) -
             thoughts.append(part)
         elif isinstance(part, Image):
             pictures.append(picture(part))
-    message: dict[str, Json] = {
-        "role": "assistant",
-        "content": "".join([text.text for text in texts]) or None,
-        "refusal": "".join([text.text for text in refusals]) or None,
-        "annotations": noted,
-    }
+    text = "".join([text.text for text in texts])
+    message = _lay_out(text, "".join([text.text for text in refusals]), noted)
     if pictures:
         message["images"] = pictures
     if asked := reply.message.tool_calls:
@@ -82,14 +114,9 @@ def _write_choice(answering: ReplyContext[Context], reply: Reply, number: int) -
         message["tool_calls"] = [calls.whole(call) for call in asked]
     if thoughts:
         thinking_writer(answering).whole(thoughts, message)
-    _carry(answering, parts, message)
-    choice = {"index": number, "message": message, "logprobs": None}
-    if answering.top_logprobs is not None:
-        choice["logprobs"] = weigh(answering, _list_tokens(texts), _list_tokens(refusals))
-    finish = finish_reason(reply.finish, reply.raw_finish, said_no=bool(message["refusal"]))
-    if answering.context.older:
-        choice["message"], finish = write_older_call(message), older_finish(finish)
-    return choice | ending(finish, provider)
+    if answering.top_logprobs is None:
+        return message, None
+    return message, weigh(answering, _list_tokens(texts), _list_tokens(refusals))
 
 
 def _list_tokens(texts: Sequence[Text]) -> list[TokenLogprob]:
@@ -99,8 +126,6 @@ def _list_tokens(texts: Sequence[Text]) -> list[TokenLogprob]:
 def _carry(
     answering: ReplyContext[Context], parts: Sequence[Part], message: dict[str, Json]
 ) -> None:
-    if not answering.context.provider.carries:
-        return
     carried = CarriedDetail(answering)
     details: list[Json] = []
     for part in parts:
