@@ -52,7 +52,7 @@ EXACT = {
     "gateway CPU": RATE * OWN / 1000,
     "gateway processes, each half busy": ceil(RATE * OWN / 1000 / 0.5),
     "open answers of 20 seconds each": RATE * 20,
-    "gateway memory for them, 190 KiB each": RATE * 20 * STREAM * 1024 / 2**30,
+    "gateway memory for them, 100 KiB each": RATE * 20 * STREAM * 1024 / 2**30,
     "Redis round trips that requests wait for": RATE * _measured("round trips before the service"),
     "Redis commands": RATE * _measured("commands"),
     "Redis CPU": RATE * CPU / 1000,
@@ -88,7 +88,7 @@ def test_every_row_of_the_needs_is_computed_here():
 def test_the_formulas_have_the_figures_of_the_measurements():
     for what, figures in {
         "gateway CPU": (PASSED, OWN - PASSED),
-        "gateway memory for them, 190 KiB each": (STREAM,),
+        "gateway memory for them, 100 KiB each": (STREAM,),
         "Redis CPU": (CPU,),
         "Redis commands": (_measured("commands"),),
         "network to and from Redis": (_measured("bytes to Redis"), _measured("bytes from Redis")),
