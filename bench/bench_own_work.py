@@ -84,7 +84,7 @@ def _costs(trees: dict[str, _Tree], works: list[str], rounds: int) -> Iterator[R
             if kind in ("short", "stream"):
                 hooks = tree.ask(work, "hooks")
                 yield Row(f"{what}: function calls for hooks, without any", hooks, "", 0)
-            if kind == "agent":
+            if kind in ("agent", "cold"):
                 longest = 1e3 * tree.ask(work, "longest")
                 yield Row(f"{what}: longest on the loop", longest, "ms", None if name else HELD)
     for name in trees if ("short messages, quotas", "") in low else ():

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from hypothesis import strategies as st
@@ -17,6 +16,7 @@ from pondero.canon import (
     Part,
     PartEnd,
     PartStart,
+    Request,
     Signature,
     Started,
     Text,
@@ -28,11 +28,19 @@ from pondero.canon import (
     UnknownPart,
 )
 from pondero.dialects import NAMES, get_dialect
+from pondero.exchange import finish_steps
 from pondero.gateway.signatures.envelope import ClientEnvelopes, EnvelopeCipher
-from pondero.gateway.signatures.restore import restore_history as restore_with
+from pondero.gateway.signatures.restore import restore_in_steps
 
 ENVELOPES = ClientEnvelopes(EnvelopeCipher(["a secret of these tests, and of nobody else"]), "c")
-restore_history = partial(restore_with, open_envelope=ENVELOPES.open)
+
+
+def restore_history(request: Request, client_dialect: str, **named: Any) -> Request:
+    """Return a request with its answers restored, in one go."""
+    steps = restore_in_steps(request, client_dialect, open_envelope=ENVELOPES.open, **named)
+    return finish_steps(steps)
+
+
 SLOTS = {repr(get_dialect(name).service().slots): name for name in reversed(NAMES)}
 FRONTS = sorted(SLOTS.values())
 """One wire of each kind: those with the same slots are carried alike."""

@@ -34,7 +34,7 @@ from pondero.canon import (
 )
 from pondero.dialects import get_dialect
 from pondero.gateway.signatures.embedder import SignatureEmbedder
-from pondero.gateway.signatures.restore import cache_items, cache_keys
+from pondero.gateway.signatures.restore import cache_items, cache_keys, restore_in_steps
 from pondero.gateway.state.answer_cache import CachedAnswer
 
 QUESTION = Message("user", (Text("what is in here?"),))
@@ -87,6 +87,17 @@ def merged(messages: tuple[Message, ...]) -> list[Any]:
         else:
             turns.append(message)
     return [seen(turn) for turn in turns]
+
+
+def test_a_long_history_is_restored_in_steps_between_which_others_go_on():
+    """Each of its envelopes is decrypted, which together would hold the event loop too long."""
+    turns = [asked(QUESTION, Message("assistant", (Text(f"{at}"),))).messages for at in range(40)]
+    request = asked(*(message for turn in turns for message in turn))
+    steps = restore_in_steps(
+        request, "anthropic", client=CLIENT, found={}, open_envelope=ENVELOPES.open
+    )
+    assert len([*steps]) == 80 // 16
+    assert restore_history(request, "anthropic", client=CLIENT, found={}) == request
 
 
 # -- envelopes -------------------------------------------------------------------------------------

@@ -15,12 +15,13 @@ texts = st.lists(st.text("abc1", max_size=5).map(str.encode), max_size=4).map(tu
 marks = st.lists(st.sampled_from(MARKS))
 
 
-@given(texts, texts, st.integers(0, 4), marks, marks, marks, marks)
+@given(texts, texts, st.integers(0, 4), marks, marks, marks, marks, st.booleans())
 def test_a_longer_text_has_the_marks_that_a_search_of_it_finds(
-    known, new, taken, asked_of_known, asked_of_new, asked_of_rest, asked_later
+    known, new, taken, asked_of_known, asked_of_new, asked_of_rest, asked_later, is_joined
 ):
     """Whatever was asked: of the beginning, before and after, of all new texts, and of them in one."""
-    before, all_new = SearchedText(known), SearchedText(new)
+    joined = b"\n".join(new) if is_joined else None
+    before, all_new = SearchedText(known), SearchedText(new, joined=joined)
     rest = SearchedText((b"\n".join((*new, b"other 1")),))
     for text, asked in ((before, asked_of_known), (all_new, asked_of_new), (rest, asked_of_rest)):
         for mark in asked:
@@ -30,6 +31,9 @@ def test_a_longer_text_has_the_marks_that_a_search_of_it_finds(
         before.contains(mark)
     anew = SearchedText((*known, *new[:taken]))
     assert longer.texts == anew.texts
+    assert [all_new.contains(mark) for mark in MARKS] == [
+        SearchedText(new).contains(mark) for mark in MARKS
+    ]
     assert [longer.contains(mark) for mark in MARKS] == [anew.contains(mark) for mark in MARKS]
 
 

@@ -24,7 +24,7 @@ from ...errors import (
 from ...exchange import sum_most_with
 from ...thinking import Plan
 from ..levels.level_plan import plan_attempt
-from ..requests.long_bodies import LONG, give_way
+from ..requests.long_bodies import give_way_after
 from ..requests.routed_request import UNKNOWN_OUTPUT, RoutedRequest, find_usual_limit
 from ..server.context import GatewayContext
 from .framed_bound import FrameNeeds, PromptReservation, find_frame_needs
@@ -174,13 +174,10 @@ async def _measure_need(routed: RoutedRequest) -> _Need:
             f"group or this route has a budget or a token limit; ask without {field}"
         )
         raise BadParameter(message)
-    is_long = len(routed.call.http.body) > LONG
     entries = routed.resolved.entries
-    if is_long:
-        await give_way()
+    await give_way_after(routed.call.http.body)
     prompts = tuple([find_prompt_bound(routed, entry) for entry in entries])
-    if is_long:
-        await give_way()
+    await give_way_after(routed.call.http.body)
     if counts_cost(routed.rules.quotas):
         media = tuple([find_prompt_media(routed, entry) for entry in entries])
     else:

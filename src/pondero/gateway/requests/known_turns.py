@@ -44,6 +44,7 @@ def parse_known_in_steps(
         parsed = _parse_rest(service, http, form=form, sent=body, frame=frame)
     if parsed is None:
         known, parsed = KnownBeginning(), service.parse(http)
+        yield
     if not _is_odd(parsed, form):
         body.remembered = _remember(memo, body, form, known, parsed.request.messages)
         remember_places(memo, body)
@@ -168,7 +169,7 @@ def _remember(
     ends = _find_ends(new, messages[before:], form)[-_KEPT:]
     kept: list[KnownConversation] = []
     text, done = known.read.turns, 0
-    searched = (sent.new_turns, sent.rest) if known.count == sent.begun.count else ()
+    searched = (sent.new_turns,) if known.count == sent.begun.count else ()
     for turns, count in ends:
         text, done = text.extend(new[done:turns], searched), turns
         size = sum(map(len, new[:turns])) // max(1, count)

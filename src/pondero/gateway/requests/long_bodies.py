@@ -16,6 +16,12 @@ async def give_way() -> None:
     await sleep(0)
 
 
+async def give_way_after(body: bytes) -> None:
+    """Let other requests go on if a step of a long body has been done."""
+    if len(body) > LONG:
+        await sleep(0)
+
+
 async def give_way_between(steps: WorkSteps[T], body: bytes) -> T:
     """Return what steps lead to; a request with a long body gives way between them."""
     is_long = len(body) > LONG

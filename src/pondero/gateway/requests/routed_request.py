@@ -21,7 +21,7 @@ from ..purposes.rules import RequestPurpose, find_rule, recognise_purpose
 from ..server.context import GatewayContext, Requester
 from ..signatures.envelope import ClientEnvelopes
 from ..signatures.known_answers import KnownAnswers
-from ..signatures.restore import cache_keys, restore_history
+from ..signatures.restore import cache_keys, restore_in_steps
 from ..signatures.turns import ClientTurn, are_questions, split_turns
 from ..state.conversation_memo import ConversationMemo
 from ..state.kept_store import KeptStore
@@ -29,7 +29,7 @@ from ..state.layered_store import LayeredStore
 from .kept_history import resolve_kept
 from .kept_items import StoredContent, resolve_stored
 from .known_turns import parse_known_in_steps
-from .long_bodies import LONG, give_way, give_way_between
+from .long_bodies import give_way_after, give_way_between
 from .repeated_fields import check_named_once, check_repeated
 from .request_rules import RequestRules, find_rules
 from .split_body import is_remembered, split_body
@@ -307,6 +307,7 @@ async def parse_locally(
     plain = split_body(memo, plain, service.turn_form, client=client)
     if plain is not call.http:  # all that looks into the request sees what the service will get
         call = replace(call, http=plain)
+    await give_way_after(plain.body)
     stored = await resolve_names(gateway, call, service)
     if stored.own is not None:
         call = replace(call, http=stored.own)
@@ -314,16 +315,14 @@ async def parse_locally(
     if is_wrapped or gateway.hooks:  # a hook may change what it is shown, so it gets its own
         parsed = service.parse(sent_http if is_wrapped else http)
     else:
-        if len(http.body) > LONG:
-            await give_way()
+        await give_way_after(http.body)
         http = split_body(memo, http, service.turn_form, client=client)
         steps = parse_known_in_steps(memo, service, http)
         parsed = await give_way_between(steps, http.body)
     if stored.said is not None and service.kept_responses is not None:
         context = service.kept_responses.note(parsed.context, stored.said)
         parsed = replace(parsed, context=context)
-    if len(http.body) > LONG:
-        await give_way()
+    await give_way_after(http.body)
     resolved = route(gateway, call, parsed)
     purpose = recognise_purpose(call.http, parsed.request)
     if gateway.routing.rules:
@@ -363,8 +362,7 @@ async def parse_locally(
     )
     _check_presets(routed)
     if routed.is_limited:
-        if len(http.body) > LONG:
-            await give_way()
+        await give_way_after(http.body)
         check_repeated(call.http.body, service.passthrough.hosted)
     key, is_named = call.requester.key, bool(stored.named)
     check_named_once(call.http.body, service.stored_ids, key=key, is_named=is_named)
@@ -504,10 +502,9 @@ async def restore(
     turns = split_turns(request.messages, memo)
     keys = cache_keys(request, client=client, turns=turns, memo=memo)
     known = {**gateway.memory.find_known(keys), **(found or {})} if keys else {}
-    if len(call.http.body) > LONG:
-        await give_way()
+    await give_way_after(call.http.body)
     withheld: list[str] = []
-    restored = restore_history(
+    steps = restore_in_steps(
         request,
         call.client_dialect,
         client=client,
@@ -517,6 +514,7 @@ async def restore(
         withheld=withheld,
         known=None if memo is None else KnownAnswers(memo, call.client_dialect, envelopes.key),
     )
+    restored = await give_way_between(steps, call.http.body)
     missing = tuple(key for key in keys if key not in known)
     unread = None
     if missing:

@@ -31,6 +31,7 @@ _LONG = 1_024  # bytes of a field that is remembered
 _BEGINS = 32  # bytes by which a field is found in its body
 _ENDS = 256  # bytes by which the known turns of a body are found
 _TRIES = 32  # places where they may end
+_MANY = 8  # new turns that are searched as one text
 _GAPS = (b",", b", ")  # between turns, as JSON is usually written
 _STAND_IN = b'"%b"' % token_hex(16).encode()  # for known turns: no client knows it
 # A mark without punctuation is never partly in one value of JSON and partly in another.
@@ -82,7 +83,7 @@ class SplitBody(bytes):
 
     def has(self, mark: Mark) -> bool:
         """Return whether a mark is in the body; one without punctuation, as is what is found."""
-        if self.rest.contains(mark):
+        if self.rest.contains(mark) or self.new_turns.contains(mark):
             return True
         for text in self.known.values():  # noqa: SIM110 - it is asked dozens of times a request
             if text.contains(mark):
@@ -139,7 +140,10 @@ def split_body(
     body.fields, body.name, body.turns, body.places = fields, form.field, turns, places
     body.about = _describe(http, fields, form, client)
     body.begun = _find_beginning(memo, body, form)
-    body.new_turns = SearchedText(tuple(turns[body.begun.count :]))
+    new = tuple(turns[body.begun.count :])
+    # Many short searches take longer than a long one. Between turns is what no mark contains.
+    joined = b"\n".join(new) if len(new) >= _MANY else None
+    body.new_turns = SearchedText(new, joined=joined)
     start = _find_known_texts(body, memo.search)
     if places is None and start is not None:
         body.places = _find_places(body, start, place)
@@ -238,7 +242,7 @@ def renew_body(old: bytes, fields: Mapping[str, Raw]) -> bytes:
     new.known = {name: text for name, text in old.known.items() if _is_same(name, fields, old)}
     others = [bytes(raw) for name, raw in fields.items() if name not in new.known]
     names = map(encode_name, fields)
-    new.rest = SearchedText((b"\n".join((*names, *others, *old.new_turns.texts)),))
+    new.rest = SearchedText((b"\n".join((*names, *others)),))
     return new
 
 
@@ -301,7 +305,6 @@ def _find_known_texts(body: SplitBody, search: Callable[[bytes], SearchedText]) 
         value = b"" if places is not None else bytes(raw)
         if name == body.name:
             known[name] = body.begun.read.turns
-            rest += body.new_turns.texts
         elif len(value) >= _LONG:
             known[name] = search(value)
         else:

@@ -18,7 +18,6 @@ from ...canon import (
     Origin,
     Part,
     Request,
-    Signature,
     Text,
     Thinking,
     ToolCall,
@@ -27,14 +26,12 @@ from ...canon import (
     encode_json,
     load_json,
 )
+from ...exchange import WorkSteps
 from ..state.answer_cache import CachedAnswer
 from ..state.conversation_memo import ConversationMemo, find_last_answer
+from .answer_envelopes import AnswerEnvelopes
 from .client_parts import ClientPart, OpenEnvelope, open_parts, split_answers
 from .envelope import (
-    EnvelopeCall,
-    EnvelopeHidden,
-    EnvelopeText,
-    EnvelopeThinking,
     has_envelope,
     iter_envelopes,
     iter_strings,
@@ -49,6 +46,7 @@ from .turns import (
     split_turns,
 )
 
+_STEP = 16  # messages that are restored at a time: each envelope is decrypted
 _PROOF = 64  # characters; every service's signature is longer, and every id shorter
 
 
@@ -115,7 +113,7 @@ def cache_items(
     return items
 
 
-def restore_history(
+def restore_in_steps(
     request: Request,
     client_dialect: str,
     *,
@@ -125,7 +123,7 @@ def restore_history(
     turns: Sequence[ClientTurn] | None = None,
     withheld: list[str] | None = None,
     known: KnownAnswers | None = None,
-) -> Request:
+) -> WorkSteps[Request]:
     """Return a request with known answers restored; ``found``: values of ``cache_keys``.
 
     No envelope is left in it: one that does not open counts as none. ``withheld`` gets the answers
@@ -165,6 +163,8 @@ def restore_history(
                 keep(at, every[:-1])
             messages += restorer.restore_turn(next(following))
         before = message.role
+        if at % _STEP == _STEP - 1:
+            yield
     if withheld is not None:
         withheld += restorer.withheld
     if _ends_open(request.messages):
@@ -266,7 +266,7 @@ class _Restorer:
 
     def _answer(self, sent: Sequence[ClientPart], turn: ClientTurn | None) -> Message | None:
         """Return an answer as its model gave it; None if it is unknown."""
-        opened = _AnswerEnvelopes(sent, self._client_dialect)
+        opened = AnswerEnvelopes(sent, self._client_dialect)
         parts = [each.part for each in sent]
         for record in self._iter_cached(parts, turn):
             if opened.answer in (None, record.answer) and _matches(record, parts):
@@ -292,7 +292,7 @@ class _Restorer:
         except (MsgspecError, ValueError, RecursionError):
             return None  # written by another version
 
-    def _restore_from_envelopes(self, opened: "_AnswerEnvelopes") -> Message | None:
+    def _restore_from_envelopes(self, opened: AnswerEnvelopes) -> Message | None:
         """Return an answer by its envelopes; calls without an entry by the answer cache."""
         origin = opened.origin
         parts: list[Part] = []
@@ -424,82 +424,3 @@ def _copy_breakpoints(own: Sequence[Part], sent: Sequence[Part]) -> tuple[Part, 
         elif isinstance(part, Text) and at == last and texts:
             parts[at] = replace(part, cache=texts[-1])
     return tuple(parts)
-
-
-class _AnswerEnvelopes:
-    """The contents of the envelopes of one answer."""
-
-    def __init__(self, sent: Sequence[ClientPart], client_dialect: str) -> None:
-        self._sent = sent
-        self._client_dialect = client_dialect
-        envelopes = [envelope for each in sent for envelope in each.envelopes]
-        self.origin: Origin | None = envelopes[0].origin if envelopes else None
-        self.answer: str | None = envelopes[0].answer if envelopes else None
-        self._thoughts: dict[int, Thinking] = {}
-        self._calls: dict[str, EnvelopeCall] = {}
-        self._signatures: dict[int, Signature | None] = {}
-        self._inside = False
-        for each in sent:
-            for envelope in each.envelopes:
-                for entry in envelope.entries:
-                    self._read_entry(entry, each.part)
-
-    def _read_entry(
-        self, entry: EnvelopeThinking | EnvelopeCall | EnvelopeText | EnvelopeHidden, beside: Part
-    ) -> None:
-        match entry:
-            case EnvelopeThinking():
-                self._inside = self._inside or bool(entry.text)
-                beside_it = beside.text if isinstance(beside, Thinking) else ""
-                text = beside_it if entry.text is None else entry.text
-                known = self._thoughts.get(entry.at, Thinking(""))
-                redacted = entry.redacted or known.redacted
-                signature = entry.signature or known.signature
-                self._thoughts[entry.at] = Thinking(known.text + text, signature, redacted)
-            case EnvelopeCall():
-                self._calls[entry.id] = entry
-            case EnvelopeText():
-                self._signatures[entry.number] = entry.signature
-            case _:
-                pass
-
-    def parts(self) -> Iterator[Part]:
-        """Yield the parts in the client's order, thinking at its envelope's place."""
-        told: set[int] = set()
-        texts = 0
-        for each in self._sent:
-            for entry in (entry for envelope in each.envelopes for entry in envelope.entries):
-                if isinstance(entry, EnvelopeThinking | EnvelopeHidden) and entry.at not in told:
-                    told.add(entry.at)
-                    yield (
-                        self._thoughts[entry.at]
-                        if isinstance(entry, EnvelopeThinking)
-                        else entry.part
-                    )
-            part = self._drop_client_signature(each.part)
-            if isinstance(part, Text):
-                yield replace(part, signature=self._signatures.get(texts, part.signature))
-                texts += 1
-            elif not isinstance(part, Thinking) or not (each.envelopes or self._inside):
-                yield part
-
-    def _drop_client_signature(self, part: Part) -> Part:
-        """Return a part without data that the client's dialect added: ids, field names."""
-        if (
-            isinstance(part, ToolResult | LevelUpdate)
-            or part.signature is None
-            or part.signature.dialect != self._client_dialect
-        ):
-            return part
-        return replace(part, signature=None)
-
-    def call(self, call: ToolCall) -> ToolCall | None:
-        """Return a call as its model gave it; without an id, the next one of its name."""
-        id = call.id
-        if call.minted:
-            id = next((each.id for each in self._calls.values() if each.name == call.name), id)
-        entry = self._calls.pop(id, None)
-        if entry is None:
-            return None
-        own = entry.own or call.id
-        return ToolCall(own, call.name, call.arguments, entry.signature, entry.minted, call.cache)

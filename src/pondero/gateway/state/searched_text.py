@@ -20,15 +20,19 @@ _SHORTER = 3  # beginnings to ask: a request remembers as many, of which the las
 class SearchedText:
     """Texts, and what is known of them: which marks are in one of them, and what was read there."""
 
-    __slots__ = ("_found", "_read", "_shorter", "texts")
+    __slots__ = ("_found", "_joined", "_read", "_shorter", "texts")
 
     def __init__(
         self,
         texts: tuple[bytes, ...] = (),
         found: dict[Mark, bool] | None = None,
         shorter: tuple[tuple[dict[Mark, bool], int], ...] = (),
+        *,
+        joined: bytes | None = None,
     ) -> None:
+        """Hold the texts; ``joined``: all of them in one, where no mark is partly in two."""
         self.texts: tuple[bytes, ...] = texts
+        self._joined = joined
         self._found: dict[Mark, bool] = {} if found is None else found
         self._read: dict[Hashable, object] = {}
         # What was found in the first texts, and their number: a mark may be looked for there later.
@@ -48,6 +52,8 @@ class SearchedText:
         for found, count in self._shorter:
             if (is_in := found.get(mark)) is not None:
                 return is_in or _is_in(mark, self.texts[count:])
+        if self._joined is not None and isinstance(mark, bytes):
+            return contains(self._joined, mark)
         return _is_in(mark, self.texts)
 
     def read(self, name: Hashable, read: Callable[[], T]) -> T:
@@ -66,16 +72,17 @@ class SearchedText:
         Each of ``among`` has all the new texts, so that a mark that it lacks is not looked for.
         """
         found = {
-            mark: is_in
-            or (not any(each.is_without(mark) for each in among) and _is_in(mark, texts))
+            mark: is_in or (all(each.may_have(mark) for each in among) and _is_in(mark, texts))
             for mark, is_in in self._found.items()
         }
         shorter = ((self._found, len(self.texts)), *self._shorter)[:_SHORTER]
         return SearchedText((*self.texts, *texts), found, shorter)
 
-    def is_without(self, mark: Mark) -> bool:
-        """Return whether a mark was looked for and is in none of the texts."""
-        return self._found.get(mark) is False
+    def may_have(self, mark: Mark) -> bool:
+        """Return whether a mark is in one of the texts, or it takes long to find out."""
+        if self._joined is not None and isinstance(mark, bytes):
+            return self.contains(mark)
+        return self._found.get(mark) is not False
 
 
 def _is_in(mark: Mark, texts: Sequence[bytes]) -> bool:
