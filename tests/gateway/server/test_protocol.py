@@ -322,6 +322,27 @@ def test_an_offer_is_no_way_around_the_limits(gateway):
     assert is_served(gateway)
 
 
+# -- the end of what a client sends --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("asked", "status"),
+    [
+        (b"GET /health HTTP/1.1\r\n%b\r\n" % HOST, 200),
+        (KEYLESS, 401),
+        (b"POST /v1/messages HTTP/1.1\r\n%bcontent-length: 1\r\n\r\n{" % VALID, 400),
+    ],
+    ids=["health", "no key", "no JSON"],
+)
+def test_a_client_that_sends_nothing_more_gets_what_is_answered_at_once(gateway, asked, status):
+    """As ``nc -N``, socat and the nc of busybox do: they end their side after the request."""
+    for _ in range(5):
+        with Raw(gateway.port) as raw:
+            raw.send(asked)
+            raw.socket.shutdown(socket.SHUT_WR)
+            assert raw.rest()[9:12] == b"%d" % status
+
+
 # -- idle connections ----------------------------------------------------------------------------
 
 

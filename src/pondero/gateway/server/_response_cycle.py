@@ -13,6 +13,7 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 
 from ...asgi import Message
+from ...canon import HttpResponse
 from ..answers.response_writer import RESPONSE
 from ..requests.read_request import WHOLE
 
@@ -158,3 +159,11 @@ def _keep_plain_names(names: Iterable[str]) -> None:
 
 def _closes(connection: bytes) -> bool:
     return b"close" in [option.strip() for option in connection.lower().split(b",")]
+
+
+def write_last(response: HttpResponse) -> bytes:
+    """Return the bytes of a response after which the connection is closed."""
+    more = {"content-length": str(len(response.body)), "connection": "close"}
+    lines = [f"{name}: {value}\r\n" for name, value in {**response.headers, **more}.items()]
+    head = STATUS_LINE[response.status] + "".join(lines).encode("latin-1", "replace")
+    return head + b"\r\n" + response.body

@@ -15,13 +15,13 @@ from urllib.parse import unquote
 
 import httptools
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ...canon import HttpRequest, HttpResponse
 from ...transport import BatchedTransport, WriteBatch
 from ..answers.response_writer import RESPONSE
 from ..requests.read_request import PROBLEM, WHOLE
-from ._response_cycle import ResponseCycle
+from ._response_cycle import ResponseCycle, write_last
 from .known_head import LONGEST, KnownHead, write_short_head
 from .limits import HEAD_BYTES, HEAD_LINES, HEAD_SECONDS, PIPELINED
 from .reading_deadline import ReadingDeadline
@@ -114,6 +114,10 @@ class _LimitedProtocol(HttpToolsProtocol):
         super().connection_made(cast("Transport", batched))
         self._owed_since = self.loop.time()
         self.sweep.start(self.loop, self.connections)
+
+    def eof_received(self) -> None:
+        """Write what waits: the transport closes when a client ends its side, and drops it."""
+        cast("BatchedTransport", self.transport).flush()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Let a request that has not been read yet see that its client left."""
@@ -402,7 +406,7 @@ class _LimitedProtocol(HttpToolsProtocol):
                 return
             self._reject(status, reason)
             return
-        self.transport.write(_format(self._reject(status, reason)))
+        self.transport.write(write_last(self._reject(status, reason)))
         if self.transport.can_write_eof():
             self.transport.write_eof()
         self.loop.call_later(_LINGER, self.transport.close)
@@ -471,13 +475,6 @@ class _LimitedProtocol(HttpToolsProtocol):
 def _omit_upgrade(value: bytes) -> bytes:
     options = (option.strip() for option in value.split(b","))
     return b", ".join(option for option in options if option.lower() not in _UPGRADE)
-
-
-def _format(response: HttpResponse) -> bytes:
-    more = {"content-length": str(len(response.body)), "connection": "close"}
-    lines = [f"{name}: {value}\r\n" for name, value in {**response.headers, **more}.items()]
-    head = STATUS_LINE[response.status] + "".join(lines).encode("latin-1", "replace")
-    return head + b"\r\n" + response.body
 
 
 def make_protocol(reject: Reject, before_write: Callable[[], None]) -> type[Protocol]:
