@@ -156,6 +156,38 @@ def note(context: Context, said: Continuation) -> Context:
     )
 
 
+def repeat(data: bytes, said: Continuation) -> bytes:
+    """Return an answer, or an event of its stream, with what it continues.
+
+    Both are always in an answer that continues something (openai 3.51.0 types). An event that ends
+    in an error passes as its service wrote it.
+    """
+    if b'"response"' not in data:  # the kind of an answer, or where an event has one
+        return data
+    try:
+        fields = _FIELDS.decode(data)
+        if "response" not in fields:
+            return _name_past(data, fields, said)
+        if bytes(fields.get("type", b"")) == b'"response.failed"':
+            return data
+        answer = bytes(fields["response"])
+        fields["response"] = Raw(_name_past(answer, _FIELDS.decode(answer), said))
+    except _ERRORS:
+        return data
+    return msgspec.json.encode(fields)
+
+
+def _name_past(data: bytes, fields: dict[str, Raw], said: Continuation) -> bytes:
+    if bytes(fields.get("object", b"")) != b'"response"':
+        return data
+    named: dict[str, Json] = {}
+    if said.conversation is not None:
+        named["conversation"] = {"id": said.conversation}
+    if said.previous is not None:
+        named["previous_response_id"] = said.previous
+    return msgspec.json.encode({**named, **fields, **named})
+
+
 def make_id(seed: bytes) -> str:
     """Return the id of the answer that is written with this seed."""
     return _answer_id(stem_of(seed))
