@@ -19,7 +19,8 @@ from pondero.dialects.kept_responses import (
 )
 
 from .errors import build_error, build_rejection, reject
-from .parse import ENCRYPTED
+from .kept_responses import references
+from .parse import ENCRYPTED, parse
 
 _RESPONSE = re.compile(r".*/responses/([^/]+)(/cancel|/input_items)?")
 _CONVERSATION = re.compile(r".*/conversations(?:/([^/]+)(?:(/items)(?:/([^/]+))?)?)?")
@@ -180,12 +181,32 @@ def read_conversation(http: HttpRequest) -> NewConversation:
     for number, item in enumerate(items):
         if bytes(item)[:1] != b"{":
             raise Rejected(_say(400, f"items[{number}] is no object", f"items[{number}]"))
+    _check_items(http, items)
     labels = body.metadata or {}
     fits = all(isinstance(each, str) and len(each) <= _VALUE for each in labels.values())
     if len(labels) > _LABELS or not fits or any(len(name) > _LABEL for name in labels):
         text = f"metadata: {_LABELS} texts of {_VALUE} characters, under names of {_LABEL}"
         raise Rejected(_say(400, text, "metadata"))
     return NewConversation(tuple(map(bytes, items)), msgspec.json.encode(labels))
+
+
+def _check_items(http: HttpRequest, items: Sequence[Raw]) -> None:
+    """Reject an item that no request with its conversation could be answered with.
+
+    The service rejects it here too: Missing required parameter: 'items[0].id'
+    (openai/openai-agents-python#3267, 2026-05-08).
+    """
+    given = [_ANY if references([item]) else item for item in map(bytes, items)]
+    asked = b'{"model":"any","input":[%b]}' % b",".join(given)
+    try:
+        parse(msgspec.structs.replace(http, body=asked))
+    except Rejected as rejected:
+        told = rejected.response
+        body = told.body.replace(b"input[", b"items[")
+        raise Rejected(msgspec.structs.replace(told, body=body)) from None
+
+
+_ANY = b'{"role":"user","content":""}'
 
 
 def write_conversation(facts: ConversationFacts) -> HttpResponse:

@@ -73,8 +73,13 @@ def read(http: HttpRequest) -> Continuation:
     held = said.conversation
     held = held.get("id") if isinstance(held, dict) else held
     previous = said.previous_response_id
+    for name, id in (("previous_response_id", previous), ("conversation", held)):
+        if not isinstance(id, str | None):
+            reject("invalid_type", param=name, wanted="a string", got="another type")
     if previous is not None and said.conversation is not None:
         reject("exclusive")
+    if held is None and said.conversation is not None:
+        reject("missing", param="conversation.id")
     if said.background is True and said.store is False:
         reject("background_unstored", param="background")
     return Continuation(
