@@ -162,10 +162,10 @@ def note(context: Context, said: Continuation) -> Context:
 
 
 def repeat(data: bytes, said: Continuation) -> bytes:
-    """Return an answer, or an event of its stream, with what it continues.
+    """Return an answer, or an event of its stream, with the names of its past.
 
-    Both are always in an answer that continues something (openai 3.51.0 types). An event that ends
-    in an error passes as its service wrote it.
+    Every answer that continues something has them (openai 3.51.0 types). An event that ends in an
+    error passes as its service wrote it.
     """
     if b'"response"' not in data:  # the kind of an answer, or where an event has one
         return data
