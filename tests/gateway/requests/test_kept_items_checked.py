@@ -1,4 +1,4 @@
-"""A conversation takes no item with which no request could be answered any more."""
+"""Items of conversations: those that no request could be answered with, and those sent twice."""
 
 import asyncio
 from typing import Any
@@ -103,6 +103,40 @@ def test_an_id_that_is_none_is_said_in_the_words_of_the_service(fields, text):
             asked = {"model": back, "input": "Hello?", **fields}
             status, error = await world.call("POST", "/responses", asked)
             assert (status, text in error["error"]["message"]) == (400, True), error
+        await world.aclose()
+
+    asyncio.run(body())
+
+
+async def _read_pages(world: World, path: str, *, limit: int, order: str) -> list[str]:
+    """Return the ids that a client gets which reads all pages, as the SDKs do."""
+    ids: list[str] = []
+    after = ""
+    for _ in range(20):
+        _, page = await world.call("GET", f"{path}?limit={limit}&order={order}{after}")
+        ids += [item["id"] for item in page["data"]]
+        if not page["has_more"]:
+            return ids
+        after = f"&after={page['last_id']}"
+    raise AssertionError("the pages have no end")
+
+
+@pytest.mark.parametrize("order", ["asc", "desc"])
+@pytest.mark.parametrize("limit", [1, 2, 3, 50])
+def test_pages_end_if_a_client_sends_the_history_with_its_id(limit, order):
+    async def body() -> None:
+        world = World()
+        first = await world.ask("claude", "My name is Ann.", reasoning={"effort": "high"})
+        both = [*first["output"], user("Who am I?")]
+        second = await world.ask("claude", both, previous_response_id=first["id"])
+        path = f"/responses/{second['id']}/input_items"
+        found = await _read_pages(world, path, limit=limit, order=order)
+        assert len(found) == len(set(found)) == 2 + len(first["output"])
+        items = [*both, *first["output"]]
+        _, made = await world.call("POST", "/conversations", {"items": items})
+        path = f"/conversations/{made['id']}/items"
+        found = await _read_pages(world, path, limit=limit, order=order)
+        assert len(found) == len(set(found)) == len(both)
         await world.aclose()
 
     asyncio.run(body())
