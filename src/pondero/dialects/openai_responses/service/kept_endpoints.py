@@ -116,7 +116,7 @@ def write_items(http: HttpRequest, rows: Sequence[ItemRow]) -> HttpResponse:
     limit = read_count(wanted)
     if limit is None or not 1 <= limit <= _MOST:
         raise Rejected(_say(400, f"limit: {wanted!r} is no number from 1 to {_MOST}", "limit"))
-    # Once each: a client may have sent again what the history has, and pages go on after an id.
+    # Once each: a client may have sent again what the history has, and a page begins after an id.
     once = list(dict(rows).items())
     found = once if order == "asc" else once[::-1]
     after = asked.get("after", [None])[0]
