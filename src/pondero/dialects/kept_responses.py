@@ -139,6 +139,8 @@ class KeptResponses(Struct, frozen=True, kw_only=True):
       it with items before its own and the items that its references mean, and without what only
       a store understands; ``stream`` writes it as a request whose answer is a stream. ``note``
       puts into the context of its answer what that repeats, and that thinking is signed.
+    - ``repeat`` writes what a request continues into an answer, or into an event that has one, of a
+      service that was sent the history itself.
     - ``references`` are the ids of items that are named instead of sent.
     - ``make_id`` returns the id of the answer that is written with a seed; ``find_holder`` returns
       that id from the id of one of its items. ``name_items`` gives ids to items without one, which
@@ -158,6 +160,7 @@ class KeptResponses(Struct, frozen=True, kw_only=True):
     references: Callable[[Sequence[bytes]], tuple[str, ...]]
     put: Callable[[Sequence[bytes], Mapping[str, bytes]], tuple[bytes, ...]]
     note: Callable[[Json, Continuation], Json]
+    repeat: Callable[[bytes, Continuation], bytes]
     make_id: Callable[[bytes], str]
     find_holder: Callable[[str], str | None]
     name_items: Callable[[Sequence[bytes], bytes], NamedItems]

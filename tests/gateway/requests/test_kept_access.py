@@ -1,9 +1,12 @@
-"""Which keys may keep conversations here."""
+"""Which keys may keep conversations here, and what no key can do with them."""
+
+import asyncio
 
 import httpx
 import pytest
 from tests.gateway.endpoint_gateway import make_gateway_key, secret, serving
 from tests.gateway.endpoint_service import serving_endpoints
+from tests.gateway.stored_world import World
 
 
 @pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
@@ -48,3 +51,19 @@ def test_writing_to_conversations_counts_as_requests_and_reading_does_not():
         listed = httpx.get(f"{own}/items", headers=headers)
         assert len(listed.json()["data"]) == 1
         assert httpx.delete(own, headers=headers).status_code == 200
+
+
+def test_no_conversation_is_compacted_on_any_upstream():
+    async def body() -> None:
+        world = World()
+        for back in ("claude", "openai"):
+            first = await world.ask(back, "My name is Ann.")
+            asked = {"model": back, "previous_response_id": first["id"]}
+            before = len(world.service.log.entries)
+            status, error = await world.call("POST", "/responses/compact", asked)
+            assert status == 501
+            assert "does not compact" in error["error"]["message"]
+            assert len(world.service.log.entries) == before
+        await world.aclose()
+
+    asyncio.run(body())

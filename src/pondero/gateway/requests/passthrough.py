@@ -36,6 +36,7 @@ from ...exchange import (
 )
 from ...thinking import DEFAULT, UNSET, Adjustment, Plan, RequestParameters
 from ..answers.model_name import ModelRenamer, rename_model
+from ..answers.repeated_past import make_repeater
 from ..answers.usage_filter import UsageFilter
 from ..levels.level_plan import plan_attempt
 from ..levels.level_rules import AppliedLevel, RequestedLevel, limit_value, limit_word
@@ -360,6 +361,7 @@ class Passthrough:
         self._capture = CapturingTransport(transport, keeps=routed.parsed.request.stream)
         self._renamer: ModelRenamer | None = None
         self._filter: UsageFilter | None = None
+        self._repeater = make_repeater(routed)
         self._last = b""
         self.transport: AsyncTransport = self._capture
 
@@ -380,6 +382,8 @@ class Passthrough:
                 asked = _asks_for_usage(self._routed.call.http.body, rules.usage_at)
                 self._filter = None if asked else UsageFilter(rules.is_usage_event)
         data = self._renamer.feed(self._capture.take())
+        if self._repeater is not None:
+            data = self._repeater.lines(data)
         if self._filter is not None:
             data = self._filter.feed(data)
         self._last = data[-4:] or self._last
@@ -391,6 +395,8 @@ class Passthrough:
         if self._renamer is None:
             return rest
         last = self._renamer.feed(await self._capture.rest()) + self._renamer.eof()
+        if self._repeater is not None:
+            last = self._repeater.lines(last)
         if self._filter is not None:
             last = self._filter.feed(last) + self._filter.eof()
         return rest + last
@@ -415,6 +421,8 @@ class Passthrough:
         model = self._routed.parsed.request.model
         if reply.model != model:
             body = rename_model(body, self._routed.service.passthrough.model_at, model)
+        if self._repeater is not None:
+            body = self._repeater.whole(body)
         return HttpResponse(self._capture.head.status, self.headers, body)
 
     def make_cached_answers(self, reply: Reply) -> Sequence[CachedAnswer]:

@@ -49,6 +49,7 @@ _KEPT = KeptResponses(
     references=kept_responses.references,
     put=kept_responses.put,
     note=kept_responses.note,
+    repeat=kept_responses.repeat,
     make_id=kept_responses.make_id,
     find_holder=kept_responses.find_holder,
     name_items=kept_responses.name_items,

@@ -19,7 +19,8 @@ from pondero.dialects.kept_responses import (
 )
 
 from .errors import build_error, build_rejection, reject
-from .parse import ENCRYPTED
+from .kept_responses import references
+from .parse import ENCRYPTED, parse
 
 _RESPONSE = re.compile(r".*/responses/([^/]+)(/cancel|/input_items)?")
 _CONVERSATION = re.compile(r".*/conversations(?:/([^/]+)(?:(/items)(?:/([^/]+))?)?)?")
@@ -115,7 +116,9 @@ def write_items(http: HttpRequest, rows: Sequence[ItemRow]) -> HttpResponse:
     limit = read_count(wanted)
     if limit is None or not 1 <= limit <= _MOST:
         raise Rejected(_say(400, f"limit: {wanted!r} is no number from 1 to {_MOST}", "limit"))
-    found = list(rows if order == "asc" else reversed(rows))
+    # Once each: a client may have sent again what the history has, and a page begins after an id.
+    once = list(dict(rows).items())
+    found = once if order == "asc" else once[::-1]
     after = asked.get("after", [None])[0]
     ids = [id for id, _ in found]
     if after is not None and after not in ids:
@@ -180,12 +183,32 @@ def read_conversation(http: HttpRequest) -> NewConversation:
     for number, item in enumerate(items):
         if bytes(item)[:1] != b"{":
             raise Rejected(_say(400, f"items[{number}] is no object", f"items[{number}]"))
+    _check_items(http, items)
     labels = body.metadata or {}
     fits = all(isinstance(each, str) and len(each) <= _VALUE for each in labels.values())
     if len(labels) > _LABELS or not fits or any(len(name) > _LABEL for name in labels):
         text = f"metadata: {_LABELS} texts of {_VALUE} characters, under names of {_LABEL}"
         raise Rejected(_say(400, text, "metadata"))
     return NewConversation(tuple(map(bytes, items)), msgspec.json.encode(labels))
+
+
+def _check_items(http: HttpRequest, items: Sequence[Raw]) -> None:
+    """Reject an item that no request with its conversation could be answered with.
+
+    The service rejects it here too: Missing required parameter: 'items[0].id'
+    (openai/openai-agents-python#3267, 2026-05-08).
+    """
+    given = [_ANY if references([item]) else item for item in map(bytes, items)]
+    asked = b'{"model":"any","input":[%b]}' % b",".join(given)
+    try:
+        parse(msgspec.structs.replace(http, body=asked))
+    except Rejected as rejected:
+        told = rejected.response
+        body = told.body.replace(b"input[", b"items[")
+        raise Rejected(msgspec.structs.replace(told, body=body)) from None
+
+
+_ANY = b'{"role":"user","content":""}'
 
 
 def write_conversation(facts: ConversationFacts) -> HttpResponse:

@@ -73,8 +73,13 @@ def read(http: HttpRequest) -> Continuation:
     held = said.conversation
     held = held.get("id") if isinstance(held, dict) else held
     previous = said.previous_response_id
+    for name, id in (("previous_response_id", previous), ("conversation", held)):
+        if not isinstance(id, str | None):
+            reject("invalid_type", param=name, wanted="a string", got="another type")
     if previous is not None and said.conversation is not None:
         reject("exclusive")
+    if held is None and said.conversation is not None:
+        reject("missing", param="conversation.id")
     if said.background is True and said.store is False:
         reject("background_unstored", param="background")
     return Continuation(
@@ -154,6 +159,38 @@ def note(context: Context, said: Continuation) -> Context:
         conversation=said.conversation,
         background=said.is_background,
     )
+
+
+def repeat(data: bytes, said: Continuation) -> bytes:
+    """Return an answer, or an event of its stream, with the names of its past.
+
+    Every answer that continues something has them (openai 3.51.0 types). An event that ends in an
+    error passes as its service wrote it.
+    """
+    if b'"response"' not in data:  # the kind of an answer, or where an event has one
+        return data
+    try:
+        fields = _FIELDS.decode(data)
+        if "response" not in fields:
+            return _name_past(data, fields, said)
+        if bytes(fields.get("type", b"")) == b'"response.failed"':
+            return data
+        answer = bytes(fields["response"])
+        fields["response"] = Raw(_name_past(answer, _FIELDS.decode(answer), said))
+    except _ERRORS:
+        return data
+    return msgspec.json.encode(fields)
+
+
+def _name_past(data: bytes, fields: dict[str, Raw], said: Continuation) -> bytes:
+    if bytes(fields.get("object", b"")) != b'"response"':
+        return data
+    named: dict[str, Json] = {}
+    if said.conversation is not None:
+        named["conversation"] = {"id": said.conversation}
+    if said.previous is not None:
+        named["previous_response_id"] = said.previous
+    return msgspec.json.encode({**named, **fields, **named})
 
 
 def make_id(seed: bytes) -> str:
