@@ -143,7 +143,9 @@ class EndpointExchange:
         ids = (*match.ids, *content.references, *self._find_upload())
         home = await find_home(gateway, self._requester, ids)
         self._makes_ids = home is not None or not ids
-        targets = find_endpoint_targets(gateway, match, content.model, key=key, home=home)
+        targets = find_endpoint_targets(
+            gateway, match, content.model, requester=self._requester, home=home
+        )
         route = targets[0].route
         self.record.note(route=route.match if route is not None else None)
         self._check_rules(content, route)
