@@ -100,6 +100,7 @@ class UsagePlaces(Struct, frozen=True, kw_only=True):
     input_beside: tuple[str, ...] = ()
     cache_read: tuple[str, ...] = ()
     output: tuple[str, ...] = ()
+    output_beside: tuple[str, ...] = ()
     thinking: tuple[str, ...] = ()
     thinking_beside: tuple[str, ...] = ()
     units: Mapping[str, str] = {}

@@ -48,6 +48,7 @@ from .endpoint_ids import (
     load_claims,
     record_ids,
 )
+from .endpoint_models import check_other_models
 from .endpoint_request import make_request, pick_answer_headers
 from .endpoint_target import EndpointTarget, find_endpoint_targets, name_target
 from .errors import (
@@ -136,7 +137,11 @@ class EndpointExchange:
         self._check_rules(None, None)
         check_list(match, self._requester)
         content = self._content = await read_content(
-            self._arrival, match, max_body=server.max_body, max_upload=server.max_upload
+            self._arrival,
+            match,
+            max_body=server.max_body,
+            max_upload=server.max_upload,
+            lists_models=key is not None and key.models is not None,
         )
         self.record.requested_model = content.model or ""
         check_account_things(match, content.raw, self._requester)
@@ -149,6 +154,7 @@ class EndpointExchange:
         route = targets[0].route
         self.record.note(route=route.match if route is not None else None)
         self._check_rules(content, route)
+        check_other_models(gateway, match, content, self._requester, targets)
         if match.endpoint.lines is not None:
             lines = match.endpoint.lines
             content.body, targets = await dial_lines(gateway, self._call, lines, content.body)
