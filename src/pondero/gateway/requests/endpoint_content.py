@@ -163,6 +163,7 @@ def _read_json(match: EndpointMatch, content: EndpointContent) -> None:
         for name in find_texts(raw, path):
             if name.removeprefix(match.api.model_prefix) != match.model:
                 raise BadParameter(f"the body names the model {name[:100]!r}, its address another")
+    raw = content.raw = api.read_names(raw)
     content.references = tuple(api.find_references(raw))
     if purpose is not None and isinstance(said := raw.get(purpose.field), str):
         content.fields[purpose.field] = said
