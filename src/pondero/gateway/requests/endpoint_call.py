@@ -351,6 +351,8 @@ class EndpointExchange:
             response = error_response(self.service, 502, f"{label} did not take the gateway's key")
         else:
             response = HttpResponse(status, headers, body)
+        if response.headers is not headers:  # an error of the gateway's own
+            response = name_request(response, self.service, self._arrival.id)
         reason = f"{label} answered with status {status}"
         self.record.note(status=response.status, end="failed", reason=reason)
         await self.write(response)

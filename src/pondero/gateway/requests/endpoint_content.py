@@ -111,7 +111,8 @@ def _read_query(http: HttpRequest, match: EndpointMatch) -> tuple[tuple[str, str
         raise BadParameter("the query has too many parameters") from None
     found = tuple(pair for pair in pairs if pair[0] not in _KEYS)
     known = set(match.api.query)
-    if match.endpoint.model != "query":
+    is_filter = match.is_list and http.method == "GET"
+    if match.endpoint.model != "query" and not is_filter:
         known.discard(MODEL)
     for name, _ in found:
         # Lists and filters are written as include[] and metadata[name].
