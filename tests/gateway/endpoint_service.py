@@ -220,7 +220,8 @@ def _gemini_embedding(asked: Asked) -> Served:
 def _gemini_upload(asked: Asked) -> Served:
     command = asked.headers.get("x-goog-upload-command", "")
     if "start" in command:
-        at = f"https://{asked.headers['host']}/upload/v1beta/files?upload_id=up-1&upload_protocol=resumable"
+        path = asked.path.removeprefix("/google")
+        at = f"https://{asked.headers['host']}{path}?upload_id=up-1&upload_protocol=resumable"
         return _json({}, x_goog_upload_url=at, x_goog_upload_status="active")
     found = {
         "name": "files/g1",
@@ -228,11 +229,24 @@ def _gemini_upload(asked: Asked) -> Served:
         "uri": "https://g/v1beta/files/g1",
         "state": "ACTIVE",
     }
+    if "fileSearchStores" in asked.path:
+        operation = {"name": "fileSearchStores/s1/upload/operations/o1", "done": False}
+        return _json(operation, x_goog_upload_status="final")
     return _json({"file": found}, x_goog_upload_status="final")
 
 
 def _gemini_file(asked: Asked) -> Served:
     return _json({"name": "files/g1", "mimeType": "text/plain", "state": "ACTIVE"})
+
+
+def _gemini_store(asked: Asked) -> Served:
+    if "operations" in asked.path:
+        found = {
+            "parent": "fileSearchStores/s1",
+            "documentName": "fileSearchStores/s1/documents/d1",
+        }
+        return _json({"name": asked.path.partition("v1beta/")[2], "done": True, "response": found})
+    return _json({"name": "fileSearchStores/s1", "displayName": "ours"})
 
 
 def _cohere_embed(asked: Asked) -> Served:
@@ -284,8 +298,9 @@ ROUTES = [
     (r"(POST|GET|DELETE) .*/vector_stores(/\w+)?", _store),
     (r"(POST|GET) .*/batches(/\w+)?", _batch),
     (r"POST .*:(batchE|e)mbedContents?", _gemini_embedding),
-    (r"POST /google/upload/v1beta/files", _gemini_upload),
+    (r"POST /google/upload/v1beta/(files|fileSearchStores/s1:uploadTo\w+)", _gemini_upload),
     (r"(GET|DELETE) /google/v1beta/files/\w+", _gemini_file),
+    (r"(POST|GET) /google/v1beta/fileSearchStores(/s1/upload/.*)?", _gemini_store),
     (r"POST /cohere/v[12]/embed", _cohere_embed),
     (r"POST /cohere/v[12]/rerank", _rerank),
     (r"POST /ollama/api/embed\w*", _ollama),

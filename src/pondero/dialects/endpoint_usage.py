@@ -53,6 +53,8 @@ def read_answer_usage(raw: Json, places: UsagePlaces) -> AnswerUsage:
     prompt, written = _find(raw, places.input), _find(raw, places.output)
     if (beside := _find(raw, places.input_beside)) is not None:
         prompt = (prompt or 0) + beside
+    if (other := _find(raw, places.output_beside)) is not None:
+        written = (written or 0) + other
     if prompt is None and written is None:
         return AnswerUsage(None, _read_units(raw, places))
     cached, inside = _find(raw, places.cache_read), _find(raw, places.thinking)
@@ -75,7 +77,8 @@ def _find_media(
     if prompt is None:
         prompt = _assume_usual(raw, places.input, media, new + cached)
     if written is None:
-        written = _assume_usual(raw, places.output, media, output)
+        other = _find(raw, places.output_beside) or 0
+        written = _assume_usual(raw, places.output, media, output - other)
     return fit_media(
         input=new,
         cache_read=cached,

@@ -43,7 +43,12 @@ class EndpointApi(Struct, frozen=True, kw_only=True):
     key_protocols: tuple[str, ...] = ()
     protocols: tuple[str, ...] = ()
     model_prefix: str = ""
+    any_case: bool = False
     source: str
+
+    def read_names(self, raw: Json) -> Json:
+        """Return JSON with the names of its fields as the service reads them."""
+        return _lower_names(raw) if self.any_case else raw
 
     def find_references(self, raw: Json) -> Iterator[str]:
         """Yield the ids of stored things in JSON, at any depth, each in its one spelling."""
@@ -62,6 +67,14 @@ class EndpointApi(Struct, frozen=True, kw_only=True):
                 resource = find_resource(each)
                 if resource is not None or name in self.references:
                     yield resource or each
+
+
+def _lower_names(raw: Json) -> Json:
+    if isinstance(raw, list):
+        return [_lower_names(each) for each in raw]
+    if isinstance(raw, dict):
+        return {name.casefold(): _lower_names(value) for name, value in raw.items()}
+    return raw
 
 
 class OutputField(Struct, frozen=True):
@@ -100,6 +113,7 @@ class UsagePlaces(Struct, frozen=True, kw_only=True):
     input_beside: tuple[str, ...] = ()
     cache_read: tuple[str, ...] = ()
     output: tuple[str, ...] = ()
+    output_beside: tuple[str, ...] = ()
     thinking: tuple[str, ...] = ()
     thinking_beside: tuple[str, ...] = ()
     units: Mapping[str, str] = {}

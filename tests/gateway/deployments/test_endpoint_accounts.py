@@ -222,23 +222,54 @@ def test_a_request_that_is_wrong_is_sent_to_one_account(monkeypatch):
     assert service.accounts["south"].bodies == []
 
 
+def test_what_a_client_stores_can_be_used_together(monkeypatch):
+    async def run() -> None:
+        send, gateway, service = begin(monkeypatch, *map(Account, ("a", "b", "c", "d")))
+        answers = service.emulator.answers  # of the canned service
+        ids = []
+        for number in range(12):
+            answers["/files"] = {"id": f"file-{number}", "object": "file"}
+            made = await send("/v1/files", {"purpose": "assistants"})
+            ids.append(json.loads(made.body)["id"])
+        answers["/vector_stores"] = {"id": "vs_1", "object": "vector_store"}
+        made = await send("/v1/vector_stores", {"file_ids": ids})
+        assert made.status == 200, made.body
+        part = [{"type": "input_file", "file_id": each} for each in ids]
+        body = {"model": "pool", "store": False, "input": [{"role": "user", "content": part}]}
+        assert (await send("/v1/responses", body)).status == 200
+        home = made.headers["x-pondero-deployment"]
+        # An account that cannot be asked has nothing new; what it stored stays there.
+        await gateway.accounts._pauses.pause(home, 60)
+        other = await send("/v1/vector_stores", {"name": "n"})
+        assert other.headers["x-pondero-deployment"] != home
+
+    anyio.run(run)
+
+
 def test_a_file_stays_with_the_account_that_got_it_and_so_do_requests_with_it(monkeypatch):
     async def run() -> None:
-        send, _, service = begin(monkeypatch, *map(Account, ("north", "south")), balance="spread")
-        homes = set()
-        for _ in range(8):
+        send, gateway, service = begin(
+            monkeypatch, *map(Account, ("north", "south")), balance="spread"
+        )
+        answers = service.emulator.answers  # of the canned service
+        answers["/files/file-2"] = {"id": "file-2", "object": "file"}
+        homes = {}
+        for id in ("file-1", "file-2"):
+            answers["/files"] = {"id": id, "object": "file"}
             made = await send("/v1/files", {"purpose": "user_data"})
             assert made.status == 200, made.body
-            home = made.headers["x-pondero-deployment"]
-            homes.add(home)
-            read = await send("/v1/files/file-1", None, "GET")
-            assert read.headers["x-pondero-deployment"] == home
-            part = {"type": "input_file", "file_id": "file-1"}
+            homes[id] = made.headers["x-pondero-deployment"]
+            await gateway.accounts._pauses.pause(homes[id], 60)
+        assert sorted(homes.values()) == ["north", "south"]
+        service.clock.now += 61
+        for id in ["file-1", "file-2"] * 4:
+            read = await send(f"/v1/files/{id}", None, "GET")
+            assert read.headers["x-pondero-deployment"] == homes[id]
+            part = {"type": "input_file", "file_id": id}
             body = {"model": "pool", "store": False, "input": [{"role": "user", "content": [part]}]}
             answer = await send("/v1/responses", body)
-            assert answer.headers["x-pondero-deployment"] == home, answer.body
-        assert homes == {"north", "south"}
-        assert service.served.total() == 24
+            assert answer.headers["x-pondero-deployment"] == homes[id], answer.body
+        assert service.served.total() == 18
 
     anyio.run(run)
 

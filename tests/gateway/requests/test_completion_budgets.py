@@ -158,6 +158,7 @@ def test_a_limit_that_the_engine_ignores_is_none(gateway):
     [
         {"conversation_id": "team-chat"},
         {"connectors": [{"id": "web-search"}]},
+        {"Connectors": [{"id": "web-search"}]},
         {"preset": "long"},
     ],
 )

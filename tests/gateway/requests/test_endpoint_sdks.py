@@ -14,9 +14,10 @@ import openai
 import pytest
 from google import genai
 from google.genai import types
+from google.genai.errors import ClientError
 from mistralai.client import Mistral
 from tests.gateway.endpoint_gateway import both, secret, serving
-from tests.gateway.endpoint_service import KEY, until
+from tests.gateway.endpoint_service import KEY, Served, until
 
 from pondero.gateway.config.model import EndpointRoute
 
@@ -180,6 +181,29 @@ def test_embeddings_and_files_of_google(gateway):
     client.close()
 
 
+def test_google_uploads_into_a_file_search_store(gateway):
+    options = types.HttpOptions(base_url=gateway.url)
+    client = genai.Client(api_key=secret("plain"), http_options=options)
+    other = genai.Client(api_key=secret("second"), http_options=options)
+    store = client.file_search_stores.create().name
+    upload = {"file": io.BytesIO(b"abc"), "file_search_store_name": store}
+    config = {"mime_type": "text/plain", "display_name": "a"}
+    with pytest.raises(ClientError, match="was not found"):
+        other.file_search_stores.upload_to_file_search_store(**upload, config=config)
+    begun = client.file_search_stores.upload_to_file_search_store(**upload, config=config)
+    assert [each.body for each in gateway.service.asked][-1] == b"abc"
+    assert (
+        gateway.service.asked[-1].path == f"/google/upload/v1beta/{store}:uploadToFileSearchStore"
+    )
+    ended = client.operations.get(begun)
+    assert ended.response.document_name == f"{store}/documents/d1"
+    with pytest.raises(ClientError, match="was not found"):
+        other.operations.get(begun)
+    assert {each.endpoint for each in gateway.seen} == {"vector_stores"}
+    client.close()
+    other.close()
+
+
 def test_embeddings_and_rerank_of_cohere(gateway):
     with httpx.Client() as http:
         _use_cohere(gateway, http)
@@ -227,6 +251,12 @@ def test_mistrals_own_endpoints_and_a_provider_chosen_by_path(gateway):
         until(lambda: len(other.seen) == 4)
         assert {each.path.split("/")[1] for each in gateway.service.asked} == {"mistral"}
         assert other.seen[2].units == "pages=2"
+        account = stack.enter_context(Mistral(api_key=secret("account"), server_url=other.url))
+        jobs = b'{"data": [], "object": "list", "total": 0}'
+        gateway.service.answer = lambda _: Served(200, "application/json", jobs)
+        account.batch.jobs.list(model="codestral-latest", agent_id="a", order_by="-created")
+        query = gateway.service.asked[-1].query
+        assert ("model=codestral-latest" in query, "order_by=-created" in query) == (True, True)
 
 
 def test_a_plain_client_sees_the_services_bytes_and_headers(gateway):

@@ -267,7 +267,9 @@ def test_redirects_are_not_followed_and_a_rejected_key_is_not_the_clients(gatewa
     assert ask(gateway, "POST", "/v1/embeddings", json={"model": "m"}).status_code == 502
     assert len(gateway.service.asked) == 1
     gateway.service.answer = lambda _: Served(401, "application/json", b'{"error": "no"}')
-    assert ask(gateway, "POST", "/v1/embeddings", json={"model": "m"}).status_code == 502
+    rejected = ask(gateway, "POST", "/v1/embeddings", json={"model": "m"})
+    assert rejected.status_code == 502
+    assert rejected.headers["x-request-id"] == rejected.headers["x-pondero-id"]
     error = json.dumps({"error": {"message": f"no {KEY}"}}).encode()
     gateway.service.answer = lambda _: Served(422, "application/json", error)
     said = ask(gateway, "POST", "/v1/embeddings", json={"model": "m"})

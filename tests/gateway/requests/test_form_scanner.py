@@ -79,6 +79,7 @@ def part(headers: str, value: str = "m") -> str:
     return f"--{BOUNDARY}\r\n{headers}\r\n\r\n{value}\r\n"
 
 
+STAR = "; filename*=utf-8''a"
 GOOD = 'Content-Disposition: form-data; name="model"'
 END = f"--{BOUNDARY}--\r\n"
 ODD = {
@@ -95,7 +96,10 @@ ODD = {
     "the boundary inside of a value": part(GOOD, f"a--{BOUNDARY}b") + END,
     "two names": part('Content-Disposition: form-data; name="file"; name="model"') + END,
     "an extended name": part("Content-Disposition: form-data; name*=utf-8''model") + END,
-    "a name without quotes": part("Content-Disposition: form-data; name=model") + END,
+    "a name of several words": part("Content-Disposition: form-data; name=mo del") + END,
+    "a name with and without quotes": part(GOOD) + part(f"{GOOD[:-7]}model") + END,
+    "a file with an extended name alone": part(f"{GOOD}{STAR}") + END,
+    "a file with two extended names": part(f"{GOOD}; filename=a{STAR}{STAR}") + END,
     "two dispositions": part(f'{GOOD}\r\nContent-Disposition: form-data; name="x"') + END,
     "no disposition": part("Content-Type: text/plain") + END,
     "a folded header": part('Content-Disposition: form-data;\r\n name="model"') + END,
@@ -125,7 +129,8 @@ def test_a_form_that_servers_may_read_differently_is_rejected(name, size):
     [
         "multipart/form-data",
         f"{KIND}; boundary=other",
-        f"multipart/form-data; charset=utf-8; boundary={BOUNDARY}",
+        f"multipart/form-data; charset=utf-16; boundary={BOUNDARY}",
+        f"multipart/form-data; charset=utf-8; boundary={BOUNDARY}; boundary=b",
         "multipart/form-data; boundary=",
         "multipart/form-data; boundary=" + "a" * 71,
         "multipart/mixed; boundary=a",
@@ -134,6 +139,36 @@ def test_a_form_that_servers_may_read_differently_is_rejected(name, size):
 def test_a_form_has_one_boundary(kind):
     with pytest.raises(BadParameter):
         FormScanner(kind, ("model",))
+
+
+PLAIN = [
+    ("Content-Disposition: form-data; name=model", False),
+    (
+        "Content-Type: text/plain; charset=utf-8\r\nContent-Disposition: form-data; name=model",
+        False,
+    ),
+    ("Content-Disposition: form-data; name=model; filename=a.mp3", True),
+    ("Content-Disposition: form-data; name=model; filename=a.mp3; filename*=utf-8''a.mp3", True),
+    (f"{GOOD}; filename=\"=?utf-8?B?w6Q=?=\"; filename*=utf-8''%C3%A4", True),
+]
+
+
+@pytest.mark.parametrize(("headers", "is_file"), PLAIN)
+def test_names_without_quotes_are_read_as_dotnet_writes_them(headers, is_file):
+    found = scan(f'multipart/form-data; boundary="{BOUNDARY}"', [(part(headers) + END).encode()])
+    assert [each.text for each in found.fields["model"]] == ["m"]
+    assert found.has_file == is_file
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        f"multipart/form-data;charset=UTF-8;boundary={BOUNDARY}",
+        f'multipart/form-data; boundary="{BOUNDARY}"; charset="utf-8"',
+    ],
+)
+def test_a_form_may_say_that_its_texts_are_utf_8(kind):
+    assert scan(kind, [(part(GOOD) + END).encode()]).find("model").text == "m"
 
 
 NESTED = [

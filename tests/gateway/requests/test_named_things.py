@@ -230,6 +230,8 @@ def test_an_upload_is_completed_with_parts_of_its_key_alone(gateway):
 OF_ACCOUNT = [
     ("/v1/chat", {"message": "hi", "conversation_id": "team-chat"}),
     ("/v1/chat", {"message": "hi", "connectors": [{"id": "company-drive"}]}),
+    ("/v1/chat", {"message": "hi", "Connectors": [{"id": "company-drive"}]}),
+    ("/v1/chat", {"message": "hi", "conversation_ID": "team-chat"}),
     ("/v1/generate", {"preset": "ours"}),
     ("/v1/classify", {"preset": "ours"}),
 ]
@@ -248,6 +250,18 @@ def test_things_of_the_account_are_for_keys_with_account_state_alone(gateway, pa
     assert converse(gateway, path, "second", hidden).status_code == 400
     assert ask(gateway, path, "account", whole).status_code == 200
     assert len(gateway.service.asked) == 2
+
+
+@pytest.mark.parametrize("name", ["input_dataset_id", "Input_Dataset_ID"])
+def test_a_dataset_is_of_its_key_in_whatever_case_its_name_is_written(gateway, name):
+    make(gateway, "/v1/datasets", {"id": "ds-1"})
+    gateway.service.reset()
+    body = {"model": "embed-v4.0", "input_type": "search_document", name: "ds-1"}
+    taken = ask(gateway, "/v1/embed-jobs", "second", body)
+    assert (taken.status_code, gateway.service.asked) == (404, [])
+    gateway.service.answer = lambda _: Served(200, "application/json", b'{"job_id": "j"}')
+    assert ask(gateway, "/v1/embed-jobs", "plain", body).status_code == 200
+    assert json.loads(gateway.service.asked[0].body) == body
 
 
 ENDPOINTS = {

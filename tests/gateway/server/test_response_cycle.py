@@ -37,7 +37,12 @@ class Written:
 
 
 def send(
-    kind: type[RequestResponseCycle], messages: Sequence[Any], *, method: str, keeps: bool
+    kind: type[RequestResponseCycle],
+    messages: Sequence[Any],
+    *,
+    method: str,
+    keeps: bool,
+    version: str = "1.1",
 ) -> tuple[Written, bool, str]:
     """Return what a cycle wrote, whether it is complete, and the error that ended it."""
     written = Written()
@@ -46,7 +51,7 @@ def send(
     async def run() -> str:
         transport: Any = written
         cycle = kind(
-            scope={"method": method},  # type: ignore[typeddict-item]  # all that it reads
+            scope={"method": method, "http_version": version},  # type: ignore[typeddict-item]  # all that it reads
             transport=transport,
             flow=FlowControl(transport),
             logger=LOG,
@@ -178,3 +183,12 @@ def test_what_is_no_response_is_an_error(messages):
     written, _, error = send(ResponseCycle, messages, method="POST", keeps=True)
     assert error
     assert b"b: c" not in b"".join(written.writes)
+
+
+def test_a_stream_to_an_old_client_ends_with_its_connection():
+    messages = [start(200, []), piece(b"one", more=True), piece(b"two", more=False)]
+    written, ended, error = send(ResponseCycle, messages, method="GET", keeps=False, version="1.0")
+    head, _, body = b"".join(written.writes).partition(b"\r\n\r\n")
+    assert (body, ended, error, written.is_closed) == (b"onetwo", True, "", True)
+    assert b"transfer-encoding" not in head
+    assert b"connection: close" in head

@@ -20,7 +20,7 @@ from ..quotas.usage_counter import UsageCounter
 from ..state.breakers import REST
 from .account_load import LONGEST_WAIT, MANY, AccountLoad
 from .conversation import Conversation
-from .placement import HOME_PATIENCE, Order, PlacementOption, order_deployments
+from .placement import HOME_PATIENCE, Order, PlacementOption, find_keeper, order_deployments
 
 LAST_PATIENCE = 5.0
 """Seconds that a request waits for room if no other deployment is left to ask."""
@@ -190,6 +190,16 @@ class Accounts:
             order = order_deployments(candidates, balance, home, chance=self._chance)
             turns += self._take_turns(order, home, is_kept=balance == "sticky")
         return turns
+
+    def find_keeper(self, entries: Sequence[ModelEntry], client: str) -> str:
+        """Return the deployment that keeps what a client stores, "" for a provider that is alone.
+
+        A vector store and its files, or all files of a conversation, must be of one account.
+        """
+        names = [name for each in entries if (name := each.deployment)]
+        known = {name: self._deployments.get(name) for name in names}
+        weights = {name: each.weight if each else 1.0 for name, each in known.items()}
+        return find_keeper(weights, client) if weights else ""
 
     def _take_turns(self, order: Order, home: str | None, *, is_kept: bool) -> list[ModelTurn]:
         """Return the turns of an order, and count a conversation that is new there."""

@@ -3,7 +3,9 @@
 Pure: ``accounts`` says how loaded each is, and chance comes from the caller.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import blake2b
+from math import log
 
 from msgspec import Struct
 
@@ -72,6 +74,19 @@ def choose(usable: Sequence[PlacementOption], chance: Callable[[], float]) -> Pl
         return first
     second = _draw(rest, chance())
     return min(first, second, key=lambda each: each.rank)
+
+
+def find_keeper(weights: Mapping[str, float], client: str) -> str:
+    """Return the account that keeps what a client stores: always the same one of these, by weight.
+
+    A new account takes over some clients, and moves none between the others.
+    """
+
+    def measure(name: str) -> float:
+        digest = blake2b(f"{client}\0{name}".encode("utf-8", "replace"), digest_size=6).digest()
+        return -log((int.from_bytes(digest) + 1) / (1 << 48)) / weights[name]
+
+    return min(weights, key=measure)
 
 
 def _draw(candidates: Sequence[PlacementOption], chance: float) -> PlacementOption:

@@ -48,6 +48,7 @@ from .endpoint_ids import (
     load_claims,
     record_ids,
 )
+from .endpoint_models import check_other_models
 from .endpoint_request import make_request, pick_answer_headers
 from .endpoint_target import EndpointTarget, find_endpoint_targets, name_target
 from .errors import (
@@ -136,17 +137,24 @@ class EndpointExchange:
         self._check_rules(None, None)
         check_list(match, self._requester)
         content = self._content = await read_content(
-            self._arrival, match, max_body=server.max_body, max_upload=server.max_upload
+            self._arrival,
+            match,
+            max_body=server.max_body,
+            max_upload=server.max_upload,
+            lists_models=key is not None and key.models is not None,
         )
         self.record.requested_model = content.model or ""
         check_account_things(match, content.raw, self._requester)
         ids = (*match.ids, *content.references, *self._find_upload())
         home = await find_home(gateway, self._requester, ids)
         self._makes_ids = home is not None or not ids
-        targets = find_endpoint_targets(gateway, match, content.model, key=key, home=home)
+        targets = find_endpoint_targets(
+            gateway, match, content.model, requester=self._requester, home=home
+        )
         route = targets[0].route
         self.record.note(route=route.match if route is not None else None)
         self._check_rules(content, route)
+        check_other_models(gateway, match, content, self._requester, targets)
         if match.endpoint.lines is not None:
             lines = match.endpoint.lines
             content.body, targets = await dial_lines(gateway, self._call, lines, content.body)
@@ -343,6 +351,8 @@ class EndpointExchange:
             response = error_response(self.service, 502, f"{label} did not take the gateway's key")
         else:
             response = HttpResponse(status, headers, body)
+        if response.headers is not headers:  # an error of the gateway's own
+            response = name_request(response, self.service, self._arrival.id)
         reason = f"{label} answered with status {status}"
         self.record.note(status=response.status, end="failed", reason=reason)
         await self.write(response)

@@ -54,9 +54,17 @@ class EndpointContent:
 
 
 async def read_content(
-    arrival: Arrival, match: EndpointMatch, *, max_body: int, max_upload: int
+    arrival: Arrival,
+    match: EndpointMatch,
+    *,
+    max_body: int,
+    max_upload: int,
+    lists_models: bool = False,
 ) -> EndpointContent:
-    """Return the content of a request; raises BadParameter, BodyProblem and ClientLeft."""
+    """Return the content of a request; raises BadParameter, BodyProblem and ClientLeft.
+
+    ``lists_models``: further models in a form are looked for too.
+    """
     http = arrival.head
     content = EndpointContent(http, _read_query(http, match))
     kind = http.headers.get("content-type", "").strip()
@@ -68,7 +76,9 @@ async def read_content(
     elif any(name == match.endpoint.given_query for name, _ in content.query):
         _pass_on(arrival, match, content, limit=max_upload)  # the next bytes of a file
     elif media == "multipart/form-data" and place != "json":
-        await _read_form(arrival, match, content, kind=kind, limits=(max_body, max_upload))
+        uses = match.endpoint.uses_at if lists_models else ()
+        limits = (max_body, max_upload)
+        await _read_form(arrival, match, content, kind=kind, limits=limits, uses=uses)
     elif media in _JSON or place == "json" or media.endswith("+json"):
         content.http = await arrival.read_body(max_body)
         content.body = content.http.body
@@ -101,7 +111,8 @@ def _read_query(http: HttpRequest, match: EndpointMatch) -> tuple[tuple[str, str
         raise BadParameter("the query has too many parameters") from None
     found = tuple(pair for pair in pairs if pair[0] not in _KEYS)
     known = set(match.api.query)
-    if match.endpoint.model != "query":
+    is_filter = match.is_list and http.method == "GET"
+    if match.endpoint.model != "query" and not is_filter:
         known.discard(MODEL)
     for name, _ in found:
         # Lists and filters are written as include[] and metadata[name].
@@ -133,6 +144,7 @@ def _read_json(match: EndpointMatch, content: EndpointContent) -> None:
         *((purpose.field,) if purpose else ()),
         *((place.field, *place.others, *place.times) if place else ()),
         *((place.prompts,) if place and place.prompts else ()),
+        *(path.partition(".")[0] for path in endpoint.uses_at),
     )
     check_once(body, watched)
     if mentions(body, (*named, *((MODEL,) if endpoint.models_at else ()))):
@@ -152,6 +164,7 @@ def _read_json(match: EndpointMatch, content: EndpointContent) -> None:
         for name in find_texts(raw, path):
             if name.removeprefix(match.api.model_prefix) != match.model:
                 raise BadParameter(f"the body names the model {name[:100]!r}, its address another")
+    raw = content.raw = api.read_names(raw)
     content.references = tuple(api.find_references(raw))
     if purpose is not None and isinstance(said := raw.get(purpose.field), str):
         content.fields[purpose.field] = said
@@ -229,6 +242,7 @@ async def _read_form(
     *,
     kind: str,
     limits: tuple[int, int],
+    uses: tuple[str, ...],
 ) -> None:
     """Read a form until its model or its purpose is known and a file begins, or to its end.
 
@@ -238,7 +252,8 @@ async def _read_form(
     endpoint, purpose = match.endpoint, match.endpoint.purpose
     is_named = purpose is not None and purpose.call == match.call
     once = (MODEL, *((purpose.field,) if purpose else ()))
-    names, takes_files = (*once, *match.api.references), endpoint.model != "form"
+    used = tuple(path.partition(".")[0] for path in uses)
+    names, takes_files = (*once, *match.api.references, *used), endpoint.model != "form"
     scanner = FormScanner(kind, names, once=once, takes_files=takes_files)
     max_body, max_upload = limits
     pieces = content.pieces = BodyPieces(arrival.receive_body, max_upload, check=scanner.feed)
@@ -260,6 +275,7 @@ async def _read_form(
         content.model, content.model_field = field.text, field
     if wanted and (found := scanner.find(wanted)) is not None:
         content.fields[wanted] = found.text
+    content.fields |= {name: "" for name in used if name in scanner.fields}
     named = (each for name in match.api.references for each in scanner.fields.get(name, ()))
     content.references = (
         *(find_resource(each.text) or each.text for each in named),

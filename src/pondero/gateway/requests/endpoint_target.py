@@ -16,7 +16,7 @@ from ..config.model import EndpointRoute, GatewayKey, GatewayRoute
 from ..config.routing import allows_name
 from ..config.secrets import find_provider_url
 from ..deployments.conversation import Conversation
-from ..server.context import GatewayContext
+from ..server.context import GatewayContext, Requester
 
 
 class EndpointTarget(Struct, frozen=True):
@@ -53,14 +53,14 @@ def find_endpoint_targets(
     match: EndpointMatch,
     model: str | None,
     *,
-    key: GatewayKey | None,
+    requester: Requester,
     home: str | None = None,
 ) -> tuple[EndpointTarget, ...]:
     """Return the accounts to ask, best first; ``home`` is the one that has the things it names.
 
     Raises UnknownModel, PermissionDenied and BadParameter.
     """
-    endpoint = match.endpoint
+    endpoint, key = match.endpoint, requester.key
     if model is not None:
         found = _find_by_model(gateway, match, model.removeprefix(match.api.model_prefix), key)
         if home is not None:
@@ -82,12 +82,14 @@ def find_endpoint_targets(
     found_by_path = find_provider(gateway, match)
     if found_by_path is not None:
         return (EndpointTarget(found_by_path),)
-    if targets := _find_deployments(gateway, match):
+    if targets := _find_deployments(gateway, match, requester.id):
         return targets
     raise UnknownModel(f"no provider here has {match.call}")
 
 
-def _find_deployments(gateway: GatewayContext, match: EndpointMatch) -> tuple[EndpointTarget, ...]:
+def _find_deployments(
+    gateway: GatewayContext, match: EndpointMatch, client: str
+) -> tuple[EndpointTarget, ...]:
     """Return the deployments that have an endpoint, if no provider itself is asked here."""
     entries: dict[str, ModelEntry] = {}
     for each in gateway.routing.entries():
@@ -97,7 +99,10 @@ def _find_deployments(gateway: GatewayContext, match: EndpointMatch) -> tuple[En
     names = list(dict.fromkeys(each.provider.name for each in entries.values()))
     if len(names) > 1:
         raise _make_ambiguous(match, names)
-    ordered = _balance(tuple(entries.values()), gateway, None)
+    deployed = tuple(entries.values())
+    keeper = gateway.accounts.find_keeper(deployed, client) if match.endpoint.gives else ""
+    homes = {names[0]: keeper} if keeper else {}
+    ordered = _balance(deployed, gateway, None, Conversation({}, homes))
     return tuple(
         EndpointTarget(each.provider, entry=each, account=account) for each, account in ordered
     )
@@ -112,7 +117,10 @@ def _make_ambiguous(match: EndpointMatch, names: Iterable[str]) -> BadParameter:
 
 
 def _balance(
-    entries: Sequence[ModelEntry], gateway: GatewayContext, route: GatewayRoute | None
+    entries: Sequence[ModelEntry],
+    gateway: GatewayContext,
+    route: GatewayRoute | None,
+    conversation: Conversation,
 ) -> Sequence[tuple[ModelEntry, str]]:
     """Return models in the order to ask them, with the deployments of each balanced.
 
@@ -120,7 +128,7 @@ def _balance(
     """
     if not any(each.deployment for each in entries):
         return [(each, "") for each in entries]
-    turns = gateway.order_models(route, entries, (), Conversation({}))
+    turns = gateway.order_models(route, entries, (), conversation)
     return [(turn.entry, turn.account) for turn in turns]
 
 
@@ -158,7 +166,7 @@ def _find_by_model(
         EndpointTarget(
             each.provider, each.model, route, name, each if each.deployment else None, account
         )
-        for each, account in _balance(chosen, gateway, route)
+        for each, account in _balance(chosen, gateway, route, Conversation({}))
     )
 
 

@@ -18,16 +18,21 @@ LONGEST_JSON = 256 * 1024
 _BOM = b"\xef\xbb\xbf"
 _OPENING = (b"{", b"[")  # of JSON
 _HEADERS = 8 * 1024  # bytes of the headers of one part
+_CHARSET = r'(?:\s*;\s*charset=(?:utf-8|"utf-8"))?'  # of Spring, before or after the boundary
 _TYPE = re.compile(
-    r'multipart/form-data\s*;\s*boundary=(?:"([^"\\\r\n]{1,70})"|([A-Za-z0-9\'()+_,./:=?-]{1,70}))\s*',
+    rf"multipart/form-data{_CHARSET}\s*;\s*boundary="
+    r'(?:"([^"\\\r\n]{1,70})"|([A-Za-z0-9\'()+_,./:=?-]{1,70}))'
+    rf"{_CHARSET}\s*",
     re.IGNORECASE,
 )
-_NAME = re.compile(
-    rb'form-data((?:; (?:name|filename)="(?:[^"\\\r\n]|\\[^\r\n])*")+)', re.IGNORECASE
-)
+# A plain word needs no quotes (RFC 2183), and .NET writes none; it writes a file's name twice.
+_TEXT = rb'"((?:[^"\\\r\n]|\\[^\r\n])*)"|([A-Za-z0-9_.-]+)'
+_CODED = rb"utf-8''([A-Za-z0-9!#$&+.^_`|~%-]*)"
+_ONE = rb"; (?:(name|filename)=(?:%b)|(filename\*)=%b)" % (_TEXT, _CODED)
+_NAME = re.compile(rb"form-data((?:%b)+)" % _ONE, re.IGNORECASE)
+_PARAMETER = re.compile(_ONE, re.IGNORECASE)
 _SIGNS = re.compile(rb"[^A-Za-z0-9_-]+")  # with which other servers may write such a step
 _STEP = re.compile(rb"[\[\].]+")  # between the names of an object and of its field
-_PARAMETER = re.compile(rb'; (name|filename)="((?:[^"\\\r\n]|\\[^\r\n])*)"', re.IGNORECASE)
 
 
 class FormField:
@@ -231,11 +236,13 @@ def _read_name(headers: bytes) -> tuple[bytes, bool, bool]:
         if header.lower() == b"content-disposition":
             found = _NAME.fullmatch(value.strip())
             pairs = _PARAMETER.findall(found[1]) if found else []
-            names = [text for parameter, text in pairs if parameter.lower() == b"name"]
-            if len(names) != 1 or len({each[0].lower() for each in pairs}) != len(pairs):
+            kinds = [(kind or coded).lower() for kind, _, _, coded, _ in pairs]
+            is_file = b"filename" in kinds
+            if len(set(kinds)) < len(kinds) or (b"filename*" in kinds and not is_file):
                 raise BadParameter("a part of the form has no plain name")
-            named += names
-            is_file = len(pairs) > len(names)
+            named += [
+                quoted or word for kind, quoted, word, _, _ in pairs if kind.lower() == b"name"
+            ]
         elif header.lower() == b"content-type":
             is_json = b"json" in value.lower()
         elif header.lower() == b"content-transfer-encoding" and value.strip().lower() not in (

@@ -140,7 +140,7 @@ class SocketExchange:
     async def _admit(self, content: EndpointContent) -> tuple[EndpointTarget, ...]:
         gateway, match, key = self._gateway, self._match, self._requester.key
         self.record.requested_model = content.model or ""
-        targets = find_endpoint_targets(gateway, match, content.model, key=key)
+        targets = find_endpoint_targets(gateway, match, content.model, requester=self._requester)
         target = targets[0]
         route = target.route
         self.record.note(route=route.match if route is not None else None)

@@ -31,6 +31,7 @@ class ResponseCycle(RequestResponseCycle):
     expected_content_length: int
     keep_alive: bool
     _head: bytes = b""  # which waits for the first piece of the body
+    _ends_with_connection: bool = False
 
     async def send(self, message: Message) -> None:  # type: ignore[override]  # a plain dict
         """Take the head of the response, or write a piece of its body."""
@@ -92,6 +93,8 @@ class ResponseCycle(RequestResponseCycle):
             self.chunked_encoding = False
         elif self.chunked_encoding is None and known.get(b"transfer-encoding") == b"chunked":
             self.chunked_encoding = True
+        elif self.scope.get("http_version") == "1.0":
+            self._ends_with_connection = True  # RFC 9112, 6.1: it does not know chunks
         elif self.scope["method"] != "HEAD" and status not in _WITHOUT_BODY:
             self.chunked_encoding = True
             pairs.append((b"transfer-encoding", b"chunked"))
@@ -114,6 +117,8 @@ class ResponseCycle(RequestResponseCycle):
                 pieces += (b"%x\r\n" % len(body), body, b"\r\n")
             if not has_more:
                 pieces.append(b"0\r\n\r\n")
+        elif self._ends_with_connection:
+            pieces.append(body)
         else:
             self.expected_content_length -= len(body)
             if self.expected_content_length < 0:
