@@ -401,6 +401,7 @@ def test_workers_report_a_reload_once(tmp_path, ledger):
 def test_a_worker_that_is_told_to_end_while_it_is_started_ends(tmp_path):
     for _ in range(5):
         with running(tmp_path, workers=2) as gateway:
+            until(lambda now=gateway: len(now.workers()) == 2)
             before = gateway.workers()
             os.kill(min(before), signal.SIGKILL)
             until(lambda now=gateway, old=before: bool(now.workers() - old))
