@@ -9,6 +9,7 @@ import threading
 import time
 from contextlib import suppress
 
+import anyio
 import pytest
 from tests.gateway.asgi import came
 from tests.gateway.hooks.gates import Gate, make_key, make_post
@@ -329,6 +330,32 @@ def test_a_hook_that_is_too_slow_may_tidy_up():
 
     assert asyncio.run(run()).status == 503
     assert len(TIDIED) == 1
+
+
+class Asking(Hook):
+    """Asks a service as httpx does: it cancels its own task until the tasks it began have ended."""
+
+    async def on_request(self, call: HookCall, /) -> Reject:
+        async def connect(scope: anyio.CancelScope) -> None:
+            scope.cancel()
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(0.02)
+            for _ in range(5):
+                await asyncio.sleep(0)
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(connect, group.cancel_scope)
+            await asyncio.sleep(3600)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(0.01):
+                await asyncio.sleep(3600)
+        return Reject("as the service says")
+
+
+def test_a_hook_asks_a_service_with_a_library_that_cancels_its_task():
+    answer = _ask(Gate(_hook("Asking")))
+
+    assert (answer.status, _message(answer)) == (403, "as the service says")
 
 
 class Blocking(Hook):

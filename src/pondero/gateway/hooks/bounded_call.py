@@ -15,7 +15,7 @@ from typing import Any, NoReturn, TypeVar
 from ...errors import BadRequest
 from ..config.model import HookConfig
 from ..state.breakers import Breakers
-from .cancellable import begin_await
+from .cancellable import AwaitedCall
 from .interface import Hook
 from .threads import HookThreads, Outcome, TooManyLost, run_function
 
@@ -161,16 +161,17 @@ class BoundedHook:
             raise
 
     async def _await(self, value: Awaitable[list[Any]], deadline: _Deadline) -> Outcome:
-        task = begin_await(value)
+        call = AwaitedCall(value)
+        task = call.task
         try:
             return await self._wait_until(task, deadline)
         finally:
             if not task.done():
                 self._left.add(task)
                 task.add_done_callback(self._left.discard)
-                task.cancel()
+                call.cancel()
                 # It may tidy up as long as it may run; then it is left where it is.
-                get_running_loop().call_later(self.config.seconds, task.cancel)
+                get_running_loop().call_later(self.config.seconds, call.cancel)
 
     async def _wait_until(self, future: Future[Outcome], deadline: _Deadline) -> Outcome:
         """Return the outcome of calls in a row; raises _TooSlow if one is not there in time."""
