@@ -241,6 +241,29 @@ def test_calls_that_hang_hold_up_no_other_call(monkeypatch):
         assert _ask(gate, key=key).status == 200
 
 
+class Meeting(Hook):
+    """Ends once two requests are in it."""
+
+    def __init__(self, settings) -> None:
+        self._barrier = threading.Barrier(2)
+
+    def on_request(self, call: HookCall, /) -> None:
+        if _is_odd(call):
+            self._barrier.wait(5)
+
+
+def test_requests_that_arrive_together_do_not_wait_for_one_thread():
+    gate = Gate(_hook("Meeting"))
+
+    async def run():
+        await came(gate.app, make_post("/v1/messages", _body()))
+        await asyncio.sleep(0.05)  # its thread is idle now
+        odd = [came(gate.app, make_post("/v1/messages", _body(ODD))) for _ in range(2)]
+        return await asyncio.gather(*odd)
+
+    assert [answer.status for answer in asyncio.run(run())] == [200, 200]
+
+
 def test_a_client_has_only_so_many_calls_that_never_end(monkeypatch, caplog):
     monkeypatch.setattr(threads, "LOST_OF_CLIENT", 2)
     gate = Gate(_hook("Hang", seconds=0.1), keys=KEYS)
