@@ -95,7 +95,9 @@ class Mask(Hook):
             case PartStart(index, name=name):
                 if any(tool.name == name and tool.kind == "text" for tool in call.request.tools):
                     written.add(index)
-                return [event]
+                # A text may be open until the calls behind it have ended.
+                words = [each for each, (kind, _) in waiting.items() if kind is not ToolDelta]
+                return [*[_show_rest(each, waiting) for each in words], event]
             case TextDelta(index, text) | ThinkingDelta(index, text) | ToolDelta(index, text):
                 kind = type(event)
                 text = waiting.pop(index, (kind, ""))[1] + text
@@ -183,6 +185,12 @@ def _split(text: str) -> tuple[str, str]:
     if start < 0 or not _BEGINNING.match(text, start):
         return text, ""
     return text[:start], text[start:]
+
+
+def _show_rest(index: int, waiting: dict[int, tuple[type, str]]) -> Event:
+    kind, rest = waiting.pop(index)
+    shown: Event = kind(index, rest)
+    return shown
 
 
 def _put_back(text: str, hidden: Mapping[str, str]) -> str:

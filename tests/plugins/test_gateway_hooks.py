@@ -160,6 +160,19 @@ def test_values_return_as_they_are_in_the_calls_of_a_tool_that_takes_text(size):
     assert json.loads(show(1, "send_mail", json.dumps([command]))) == [f"echo {value} {value}"]
 
 
+def test_what_is_held_of_a_text_comes_before_the_call_behind_it():
+    hook = _make_mask()
+    call = _make_call(Request("m", (Message("user", (Text(ADDRESS),)),)))
+    hook.on_request(call)
+    begun = PartStart(1, "tool_call", "1", "send_mail")
+
+    # Chat has the end of a text behind the calls.
+    events = [PartStart(0, "text"), TextDelta(0, "a list: [a"), begun, PartEnd(0, Text("b"))]
+    shown = [each for event in events for each in hook.on_event(call, event)]
+
+    assert shown == [events[0], TextDelta(0, "a list: "), TextDelta(0, "[a"), *events[2:]]
+
+
 def test_a_stop_sequence_is_told_as_the_client_wrote_it():
     hook = _make_mask()
     call = _make_call(Request("m", (Message("user", (Text("hi"),)),), stop=(ADDRESS,)))

@@ -83,7 +83,8 @@ class Hook:
 
         An answer in one piece is given in events too. The last event is ``Finished``: what was held
         back must be returned before it. ``PartEnd`` has the whole text of its part once more; if
-        only the deltas of a part were changed, the gateway writes their text into it.
+        only the deltas of a part were changed, the gateway writes their text into it. Parts may
+        overlap: a text can end behind the tool calls that follow it.
         """
         del call, event
         return None
