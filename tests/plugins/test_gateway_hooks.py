@@ -36,7 +36,13 @@ from pondero.canon import (
 )
 from pondero.errors import BadConfig
 from pondero.gateway import HookCall
-from pondero.gateway.config.model import HookConfig
+from pondero.gateway.config.model import (
+    GatewayRoute,
+    HookConfig,
+    LevelRules,
+    PurposeRule,
+    RuleMatch,
+)
 
 ADDRESS = "ann.lee+x@mail.example.com"
 KEY = "sk-" + "proj-abcdefghijklmnopqrstuvwx"
@@ -266,16 +272,35 @@ def test_the_second_of_two_equal_requests_is_answered_without_a_service(stream):
 
 @pytest.mark.parametrize(
     ("text", "headers"),
-    [("What is 17 * 24?", {}), ("What is 17 * 23?", {"x-pondero-thinking": "low"})],
+    [
+        ("What is 17 * 24?", {}),
+        ("What is 17 * 23?", {"x-pondero-thinking": "low"}),
+        ("What is 17 * 23?", {"x-pondero-kind": "proofs"}),
+        ("What is 17 * 23?", {"user-agent": "claude-cli/2.1.197 (external, cli)"}),
+    ],
 )
 def test_another_question_or_level_is_asked(text, headers):
     gate = Gate(CACHE)
+    rule = PurposeRule(RuleMatch(client="claude-code"), LevelRules(force="off"), name="off")
+    gate.context.reconfigure(replace(gate.context.config, rules=(rule,)))
 
     _ask(gate, "What is 17 * 23?")
     answer = _ask(gate, text, **headers)
 
     assert "x-pondero-hook" not in answer.headers
     assert len(gate.upstream.requests) == 2
+
+
+def test_a_name_that_has_another_model_since_a_reload_is_asked_again():
+    gate = Gate(CACHE)
+    _ask(gate, "What is 17 * 23?")
+    routes = (GatewayRoute(match="*", to=("google:gemini-3-flash-preview",)),)
+
+    gate.context.reconfigure(replace(gate.context.config, routes=routes))
+    answer = _ask(gate, "What is 17 * 23?")
+
+    assert "x-pondero-hook" not in answer.headers
+    assert "gemini" in answer.headers["x-pondero-model"]
 
 
 @pytest.mark.parametrize(

@@ -29,20 +29,24 @@ async def show_to_hooks(gateway: GatewayContext, routed: RoutedRequest) -> Route
 
 
 def _make_call(routed: RoutedRequest) -> HookCall:
-    requester, route = routed.call.requester, routed.resolved.route
+    requester, resolved = routed.call.requester, routed.resolved
+    route, rule = resolved.route, routed.purpose.rule
     intent = routed.requested_level.intent
     return HookCall(
         id=routed.call.id,
         key=requester.name,
         client=requester.id,
         client_api=routed.call.client_dialect,
-        model=routed.resolved.name,
+        model=resolved.name,
         level=None if intent.as_text is None else str(intent.as_text),
         route=route.match if route is not None else None,
         purpose=routed.purpose.purpose,
         request=routed.request,
         body=routed.call.http.body,
         notes={},
+        models=tuple([entry.id for entry in resolved.entries]),
+        rule=None if rule is None else rule.name,
+        kind=routed.requested_level.kind,
     )
 
 
