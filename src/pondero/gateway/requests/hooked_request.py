@@ -7,7 +7,7 @@ from ..config.model import HookConfig
 from ..hooks.chain import HookedRequest, ask_hooks
 from ..hooks.interface import HookCall
 from ..server.context import GatewayContext
-from .hook_choice import matches
+from .hook_choice import matches, matches_model
 from .portability import find_answer_options
 from .routed_request import RoutedRequest
 
@@ -51,8 +51,14 @@ def _make_call(routed: RoutedRequest) -> HookCall:
 
 
 def _is_for(hook: HookConfig, call: HookCall) -> bool:
-    """Return whether a hook is for a request; one without a route is known by its model."""
-    return matches(hook.routes, call.route or call.model) and matches(hook.keys, call.key)
+    """Return whether a hook is for a request; one without a route is known by its model.
+
+    A client may write the name of a model in any of its forms, and goes around no hook with one.
+    """
+    names = [call.route or call.model]
+    if call.route is None:
+        names += [*call.models, *[each.partition(":")[2] for each in call.models]]
+    return matches_model(hook.routes, names) and matches(hook.keys, call.key)
 
 
 def _check_options(routed: RoutedRequest, hooked: HookedRequest) -> None:
