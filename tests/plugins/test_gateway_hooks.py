@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from pondero_mask import Mask
 from pondero_reply_cache import ReplyCache
-from tests.gateway.hooks.gates import FRONTS, Gate, Through
+from tests.gateway.hooks.gates import FRONTS, Gate, Through, make_post
 from tests.gateway.upstream import BACKS
 
 import pondero
@@ -390,6 +390,32 @@ def test_bytes_that_are_no_text_stay_as_they_are():
     )
     call = _make_call(Request("m", (Message("user", blobs),)))
     assert _make_mask().on_request(call).messages[0].parts == blobs
+
+
+def test_a_call_that_the_service_ran_is_hidden_whatever_its_fields_are_called():
+    call = {"type": "mcp_tool_use", "id": "mcptoolu_1", "name": "q", "server_name": "s"}
+    result = {"type": "mcp_tool_result", "tool_use_id": "mcptoolu_1", "is_error": False}
+    said = [{**call, "input": {"user_id": ADDRESS}}, {**result, "content": []}]
+    gate = Gate(MASK)
+    body = {
+        "model": "claude-opus-5",
+        "max_tokens": 9_000,
+        "messages": [
+            {"role": "user", "content": "x"},
+            {"role": "assistant", "content": [*said, {"type": "text", "text": "ok"}]},
+            {"role": "user", "content": "y"},
+        ],
+        "mcp_servers": [{"type": "url", "url": "https://s.example/", "name": "s"}],
+        "tools": [{"type": "mcp_toolset", "mcp_server_name": "s"}],
+    }
+
+    post = make_post("/v1/messages", body)
+    post.headers["anthropic-beta"] = "mcp-client-2025-11-20"
+
+    assert gate.ask(post).status == 200
+    (sent,) = gate.upstream.requests
+    (masked,) = json.loads(sent)["messages"][1]["content"][0]["input"].values()
+    assert PLACEHOLDER.fullmatch(masked)
 
 
 def test_parameters_that_both_apis_have_are_hidden_too():

@@ -131,7 +131,9 @@ def test_no_name_of_a_model_goes_around_a_hook(model, route):
     said = [{"role": "user", "content": "hi"}]
     body = {"model": model, "max_tokens": 9_000, "messages": said}
 
-    answer, sent = _ask(_hook("Refuser", routes=(route,)), _write("POST", "/v1/messages", json=body))
+    answer, sent = _ask(
+        _hook("Refuser", routes=(route,)), _write("POST", "/v1/messages", json=body)
+    )
 
     assert (answer.status, sent) == (403, [])
 

@@ -42,6 +42,8 @@ _KINDS: dict[str, Any] = {
 _RUN_BY_CLIENT = frozenset(("function", "text"))
 _NAMING = ("id", "ids", "uri", "model", "models", "type")
 """Ends of folded names, in a tool or a part, of fields that name something, as ``file_id``."""
+_FREE = frozenset(("input", "arguments", "headers"))
+"""Fields of a tool or a part whose names are the client's own, as ``user_id`` of a call."""
 
 Path = tuple[str, ...]
 
@@ -226,7 +228,7 @@ class _Rules:
         if folded[-1] in self._stored:
             return True
         if not folded[0] and folded[-1].endswith(_NAMING):  # inside of a tool or a part
-            return True
+            return _FREE.isdisjoint(folded[:-1])
         return any(folded[: len(each)] == each for each in self._fixed)
 
     def _is_same(self, old: Json, new: Json, path: Path) -> bool:
