@@ -48,30 +48,6 @@ _FREE = frozenset(("input", "arguments", "headers"))
 Path = tuple[str, ...]
 
 
-def copy_request(request: Request) -> Request:
-    """Return a request whose further fields, tools and schema a hook may write into."""
-    return replace(
-        request,
-        extras=_copy(request.extras),
-        tools=tuple([_copy_tool(each) for each in request.tools]),
-        output=request.output and replace(request.output, schema=_copy(request.output.schema)),
-    )
-
-
-def _copy_tool(tool: Tool) -> Tool:
-    if tool.raw is None and tool.parameters is None:
-        return tool
-    return replace(tool, raw=_copy(tool.raw), parameters=_copy(tool.parameters))
-
-
-def _copy(value: Json) -> Json:
-    if isinstance(value, dict):
-        return {name: _copy(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)([_copy(each) for each in value])
-    return value
-
-
 def read_changed_request(before: Request, result: Request, service: Service[Json]) -> Request:
     """Return a changed request as it may be sent, ``before`` if it is the same.
 

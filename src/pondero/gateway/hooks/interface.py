@@ -32,7 +32,8 @@ class HookCall(Struct, frozen=True, kw_only=True):
     may answer, in order, as ``provider:model``. ``purpose``, and ``rule``: the name of the one for
     such requests, which may set another level. ``kind``: the kind of question that the client names
     for ``auto``. ``notes``: what the hook keeps for this request between its own calls; every
-    attempt at an answer begins with those of ``on_request``.
+    attempt at an answer begins with those of ``on_request``, and with copies of lists, dicts and
+    sets in them.
     """
 
     id: str
