@@ -342,6 +342,23 @@ def test_a_hook_that_swallows_its_end_is_left_where_it_is():
     assert _ask(gate).status == 200
 
 
+def test_a_hook_that_swallows_its_end_keeps_no_gateway_from_ending():
+    gate = Gate(_hook("Deaf", seconds=60))
+    begun = time.monotonic()
+
+    async def run():
+        asked = asyncio.create_task(came(gate.app, make_post("/v1/messages", _body(ODD))))
+        await asyncio.sleep(0.1)
+        asked.cancel()
+        with suppress(asyncio.CancelledError):
+            await asked
+        gate.context.close_hooks()
+
+    asyncio.run(run())
+
+    assert time.monotonic() - begun < 30
+
+
 def test_a_hook_that_is_too_slow_may_tidy_up():
     TIDIED.clear()
     gate = Gate(_hook("Tidy", seconds=0.2))

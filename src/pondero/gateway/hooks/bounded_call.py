@@ -5,7 +5,7 @@ is: they do not wait for it then. What one client sends has no effect on the req
 """
 
 import logging
-from asyncio import CancelledError, Future, Task, get_running_loop, wait
+from asyncio import CancelledError, Future, get_running_loop, wait
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import cached_property
 from inspect import isawaitable, iscoroutine, iscoroutinefunction
@@ -77,7 +77,7 @@ class BoundedHook:
         self.name: str = config.name
         self.breakers: Breakers = Breakers()
         """By client."""
-        self._left: set[Task[Outcome]] = set()  # calls in tasks that are cancelled and go on
+        self._left: set[AwaitedCall] = set()  # those that were cancelled and go on
         self.reads_requests: bool = _has(hook, "on_request")
         self.reads_events: bool = _has(hook, "on_event")
         self.reads_replies: bool = _has(hook, "on_reply")
@@ -162,13 +162,12 @@ class BoundedHook:
 
     async def _await(self, value: Awaitable[list[Any]], deadline: _Deadline) -> Outcome:
         call = AwaitedCall(value)
-        task = call.task
         try:
-            return await self._wait_until(task, deadline)
+            return await self._wait_until(call.task, deadline)
         finally:
-            if not task.done():
-                self._left.add(task)
-                task.add_done_callback(self._left.discard)
+            if not call.task.done():
+                self._left.add(call)
+                call.task.add_done_callback(lambda _: self._left.discard(call))
                 call.cancel()
                 # It may tidy up as long as it may run; then it is left where it is.
                 get_running_loop().call_later(self.config.seconds, call.cancel)
@@ -200,6 +199,8 @@ class BoundedHook:
 
     def close(self) -> None:
         """End the hook; calls that still run in threads are left alone."""
+        for call in tuple(self._left):
+            call.cancel()
         if "_threads" in self.__dict__:
             self._threads.close()
         if (error := run_function(self.hook.close).error) is not None:
