@@ -68,10 +68,14 @@ class HookedRequest(Struct, frozen=True, kw_only=True):
         return self.answer is not None or any(hook.hook.changes_answers for hook, _ in self.calls)
 
 
-async def ask_hooks(hooks: Sequence[BoundedHook], call: HookCall) -> HookedRequest:
+async def ask_hooks(
+    hooks: Sequence[BoundedHook], call: HookCall, *, is_single: bool = True
+) -> HookedRequest:
     """Give a request to its hooks, in order; raises HookRejection.
 
-    An answer of one hook is seen by those before it, and no model or further hook is asked.
+    An answer of one hook is seen by those before it, and no model or further hook is asked. If the
+    request is for several answers or their log probabilities (not ``is_single``), a model is asked
+    in place of a hook that a request may miss.
     """
     request, failed = call.request, []
     calls: list[tuple[BoundedHook, HookCall]] = []
@@ -82,6 +86,8 @@ async def ask_hooks(hooks: Sequence[BoundedHook], call: HookCall) -> HookedReque
         except HookFailure as error:
             failed.append(_go_on(hook, error))
             continue
+        if isinstance(result, Reply) and not (is_single or hook.hook.sees_all):
+            result = request
         if isinstance(result, Reply):
             return HookedRequest(
                 request=request,

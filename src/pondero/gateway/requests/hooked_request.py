@@ -2,8 +2,10 @@
 
 from msgspec.structs import replace
 
+from ...dialects import AnswerOptions
 from ...errors import BadParameter
 from ..config.model import HookConfig
+from ..hooks.bounded_call import BoundedHook
 from ..hooks.chain import HookedRequest, ask_hooks
 from ..hooks.interface import HookCall
 from ..server.context import GatewayContext
@@ -18,8 +20,11 @@ async def show_to_hooks(gateway: GatewayContext, routed: RoutedRequest) -> Route
     hooks = [hook for hook in gateway.hooks if _is_for(hook.config, call)]
     if not hooks:
         return routed
-    hooked = await ask_hooks(hooks, call)
-    _check_options(routed, hooked)
+    options = find_answer_options(routed)
+    hooks = [hook for hook in hooks if hook.hook.sees_all or not _is_against(hook, options)]
+    is_single = options.count <= 1 and options.top is None
+    hooked = await ask_hooks(hooks, call, is_single=is_single)
+    _check_options(options, hooked)
     if not hooked.is_changed:
         return replace(routed, hooked=hooked)
     # Further fields are carried from the request as it was parsed.
@@ -61,11 +66,17 @@ def _is_for(hook: HookConfig, call: HookCall) -> bool:
     return matches_model(hook.routes, names) and matches(hook.keys, call.key)
 
 
-def _check_options(routed: RoutedRequest, hooked: HookedRequest) -> None:
+def _is_against(hook: BoundedHook, options: AnswerOptions) -> bool:
+    """Return whether a request that asks for such answers cannot pass a hook."""
+    if options.top is not None and hook.hook.changes_answers:
+        return True
+    return options.count > 1 and hook.reads_answers
+
+
+def _check_options(options: AnswerOptions, hooked: HookedRequest) -> None:
     """Raise BadParameter for answers that would pass the hooks unseen, or unchanged."""
     if not hooked.reads_answers and hooked.answer is None:
         return
-    options = find_answer_options(routed)
     if options.count > 1:
         message = "a hook of this gateway reads one answer at a time; ask for a single answer"
         raise BadParameter(message)
