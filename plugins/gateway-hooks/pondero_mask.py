@@ -42,6 +42,7 @@ _PLACEHOLDER = re.compile(r"\[[a-z_]{1,32}#[0-9a-f]{16}\]")
 _BEGINNING = re.compile(r"\[(?:[a-z_]{0,32}|[a-z_]{1,32}#[0-9a-f]{0,16})\Z")
 _LONGEST = 32 + 3 + _DIGITS  # characters of a placeholder
 _LEAST_SECRET = 16
+_NUMBERED = re.compile(r"(?<!\\)(?:\\\\)*(?:\\[1-9]|\(\?\([0-9])")
 
 
 class _Settings(Struct, forbid_unknown_fields=True):
@@ -61,6 +62,8 @@ class Mask(Hook):
         if not all(re.fullmatch("[a-z_]{1,32}", name) for name in patterns):
             message = "name patterns with small letters and _, at most 32"
             raise ValueError(message)
+        for name, pattern in patterns.items():
+            _check_pattern(name, pattern)
         groups = (f"(?P<{name}>{pattern})" for name, pattern in patterns.items())
         self._pattern = re.compile("|".join(groups))
 
@@ -116,6 +119,21 @@ class Mask(Hook):
                 return [_apply(lambda text: _put_back(text, hidden), event)]
             case _:
                 return [event]
+
+
+def _check_pattern(name: str, pattern: str) -> None:
+    """Raise ValueError for a pattern that would hide nothing, or everything."""
+    try:
+        is_empty = re.compile(f"(?:{pattern})").search("") is not None
+    except re.error as error:
+        message = f"invalid pattern {name}: {error}"
+        raise ValueError(message) from None
+    if is_empty:
+        message = f"the pattern {name} also matches no letters at all"
+        raise ValueError(message)
+    if _NUMBERED.search(pattern):  # all patterns are one, so it would be another group
+        message = f"the pattern {name} has a group by its number; write (?P<a>...) and (?P=a)"
+        raise ValueError(message)
 
 
 def _read_secret(reference: str) -> bytes:

@@ -242,6 +242,21 @@ def test_a_mask_without_a_secret_does_not_start(monkeypatch, reference, secret, 
         Gate(hook)
 
 
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [
+        (r"(['\"])secret\1", "has a group by its number"),
+        ("x*", "also matches no letters at all"),
+        ("(", "invalid pattern quoted: "),
+        ("(?i)x", "invalid pattern quoted: "),
+    ],
+)
+def test_a_mask_does_not_start_with_a_pattern_that_hides_nothing_or_everything(pattern, said):
+    patterns = {"email": "[a-z]+@x", "quoted": pattern}
+    with pytest.raises(ValueError, match=re.escape(said)):
+        Mask({"secret": "env:MASK_SECRET", "patterns": patterns})
+
+
 def _ask(gate: Gate, text: str, *, stream: bool = False, **headers: str):
     body = {
         "model": "claude-opus-5",
