@@ -1,10 +1,11 @@
-"""Copies of what a hook is shown: whatever it writes into them, only what it returns counts.
+"""Copies of requests and answers for a hook: what it writes into them has no effect.
 
 Structs cannot be written into, but the JSON in them can. What has none is the same in a copy.
 """
 
 from collections import Counter, OrderedDict, defaultdict, deque
 from copy import copy
+from operator import is_
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -74,13 +75,7 @@ def copy_notes(notes: dict[str, Any]) -> dict[str, Any]:
 
 def _copy_message(message: Message) -> Message:
     parts = tuple([_copy_part(each) for each in message.parts])
-    if all(map(_is_same, parts, message.parts)):
-        return message
-    return replace(message, parts=parts)
-
-
-def _is_same(one: object, other: object) -> bool:
-    return one is other
+    return message if all(map(is_, parts, message.parts)) else replace(message, parts=parts)
 
 
 def _copy_part(part: T) -> T:
