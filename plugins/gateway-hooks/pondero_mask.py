@@ -42,6 +42,8 @@ _PLACEHOLDER = re.compile(r"\[[a-z_]{1,32}#[0-9a-f]{16}\]")
 _BEGINNING = re.compile(r"\[(?:[a-z_]{0,32}|[a-z_]{1,32}#[0-9a-f]{0,16})\Z")
 _LONGEST = 32 + 3 + _DIGITS  # characters of a placeholder
 _LEAST_SECRET = 16
+_AWS_LABELS = "requestMetadata"
+_NO_BRACKETS = str.maketrans("", "", "[]")  # AWS takes none in labels; they are in no answer
 _NUMBERED = re.compile(r"(?<!\\)(?:\\\\)*(?:\\[1-9]|\(\?\([0-9])")
 
 
@@ -76,9 +78,12 @@ class Mask(Hook):
 
         request = call.request
         names = ("messages", "system", "tools", "output", "stop", "extras")
-        changed = replace(request, **{n: _apply(hide, getattr(request, n)) for n in names})
+        fields = {n: _apply(hide, getattr(request, n)) for n in names}
+        if request.extras is not None and (labels := fields["extras"].get(_AWS_LABELS)):
+            plain = _apply(lambda text: text.translate(_NO_BRACKETS), labels)
+            fields["extras"] = {**fields["extras"], _AWS_LABELS: plain}
         call.notes["hidden"] = hidden
-        return changed
+        return replace(request, **fields)
 
     def _hide(self, found: re.Match[str], hidden: dict[str, str]) -> str:
         value = found[0]

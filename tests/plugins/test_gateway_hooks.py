@@ -450,6 +450,19 @@ def test_parameters_that_both_apis_have_are_hidden_too():
     assert b'"service_tier":"flex"' in got
 
 
+def test_labels_of_a_request_are_hidden_so_that_aws_takes_them():
+    gate = Gate(MASK, to=FRONTS["bedrock"])
+    said = [{"role": "user", "content": [{"text": "Hi"}]}]
+
+    answer = gate.post(
+        "/model/m/converse", {"messages": said, "requestMetadata": {"user": ADDRESS}}
+    )
+
+    assert answer.status == 200
+    (sent,) = gate.upstream.requests
+    assert re.fullmatch("email#[0-9a-f]{16}", json.loads(sent)["requestMetadata"]["user"])
+
+
 def test_the_cache_reads_what_a_request_only_names():
     gate = Gate(CACHE)
     sent = {"content-type": "application/json", "host": "127.0.0.1"}
