@@ -42,6 +42,9 @@ _PLACEHOLDER = re.compile(r"\[[a-z_]{1,32}#[0-9a-f]{16}\]")
 _BEGINNING = re.compile(r"\[(?:[a-z_]{0,32}|[a-z_]{1,32}#[0-9a-f]{0,16})\Z")
 _LONGEST = 32 + 3 + _DIGITS  # characters of a placeholder
 _LEAST_SECRET = 16
+_AWS_LABELS = "requestMetadata"
+_NO_BRACKETS = str.maketrans("", "", "[]")  # AWS takes none in labels; they are in no answer
+_NUMBERED = re.compile(r"(?<!\\)(?:\\\\)*(?:\\[1-9]|\(\?\([0-9])")
 
 
 class _Settings(Struct, forbid_unknown_fields=True):
@@ -61,6 +64,8 @@ class Mask(Hook):
         if not all(re.fullmatch("[a-z_]{1,32}", name) for name in patterns):
             message = "name patterns with small letters and _, at most 32"
             raise ValueError(message)
+        for name, pattern in patterns.items():
+            _check_pattern(name, pattern)
         groups = (f"(?P<{name}>{pattern})" for name, pattern in patterns.items())
         self._pattern = re.compile("|".join(groups))
 
@@ -73,9 +78,12 @@ class Mask(Hook):
 
         request = call.request
         names = ("messages", "system", "tools", "output", "stop", "extras")
-        changed = replace(request, **{n: _apply(hide, getattr(request, n)) for n in names})
+        fields = {n: _apply(hide, getattr(request, n)) for n in names}
+        if request.extras is not None and (labels := fields["extras"].get(_AWS_LABELS)):
+            plain = _apply(lambda text: text.translate(_NO_BRACKETS), labels)
+            fields["extras"] = {**fields["extras"], _AWS_LABELS: plain}
         call.notes["hidden"] = hidden
-        return changed
+        return replace(request, **fields)
 
     def _hide(self, found: re.Match[str], hidden: dict[str, str]) -> str:
         value = found[0]
@@ -95,7 +103,9 @@ class Mask(Hook):
             case PartStart(index, name=name):
                 if any(tool.name == name and tool.kind == "text" for tool in call.request.tools):
                     written.add(index)
-                return [event]
+                # A text may be open until the calls behind it have ended.
+                words = [each for each, (kind, _) in waiting.items() if kind is not ToolDelta]
+                return [*[_show_rest(each, waiting) for each in words], event]
             case TextDelta(index, text) | ThinkingDelta(index, text) | ToolDelta(index, text):
                 kind = type(event)
                 text = waiting.pop(index, (kind, ""))[1] + text
@@ -114,6 +124,21 @@ class Mask(Hook):
                 return [_apply(lambda text: _put_back(text, hidden), event)]
             case _:
                 return [event]
+
+
+def _check_pattern(name: str, pattern: str) -> None:
+    """Raise ValueError for a pattern that would hide nothing, or everything."""
+    try:
+        is_empty = re.compile(f"(?:{pattern})").search("") is not None
+    except re.error as error:
+        message = f"invalid pattern {name}: {error}"
+        raise ValueError(message) from None
+    if is_empty:
+        message = f"the pattern {name} also matches no letters at all"
+        raise ValueError(message)
+    if _NUMBERED.search(pattern):  # all patterns are one, so it would be another group
+        message = f"the pattern {name} has a group by its number; write (?P<a>...) and (?P=a)"
+        raise ValueError(message)
 
 
 def _read_secret(reference: str) -> bytes:
@@ -183,6 +208,12 @@ def _split(text: str) -> tuple[str, str]:
     if start < 0 or not _BEGINNING.match(text, start):
         return text, ""
     return text[:start], text[start:]
+
+
+def _show_rest(index: int, waiting: dict[int, tuple[type, str]]) -> Event:
+    kind, rest = waiting.pop(index)
+    shown: Event = kind(index, rest)
+    return shown
 
 
 def _put_back(text: str, hidden: Mapping[str, str]) -> str:

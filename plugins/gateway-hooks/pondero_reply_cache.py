@@ -55,8 +55,9 @@ def _make_key(call: HookCall) -> bytes:
 
     The request has what a body only names: a conversation that is kept may have grown since.
     """
-    said = (call.client, call.client_api, call.model, call.level or "", call.route or "")
-    found = sha256("\0".join((*said, "")).encode("utf-8", "surrogatepass"))
+    who = (call.client, call.client_api, call.route, call.purpose, call.rule)
+    what = (call.model, call.models, call.level, call.kind)
+    found = sha256(repr((who, what)).encode())
     found.update(sha256(call.body).digest())
     found.update(msgspec.msgpack.encode(call.request, enc_hook=repr))
     return found.digest()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from pondero_mask import Mask
 from pondero_reply_cache import ReplyCache
-from tests.gateway.hooks.gates import FRONTS, Gate, Through
+from tests.gateway.hooks.gates import FRONTS, Gate, Through, make_post
 from tests.gateway.upstream import BACKS
 
 import pondero
@@ -36,7 +36,13 @@ from pondero.canon import (
 )
 from pondero.errors import BadConfig
 from pondero.gateway import HookCall
-from pondero.gateway.config.model import HookConfig
+from pondero.gateway.config.model import (
+    GatewayRoute,
+    HookConfig,
+    LevelRules,
+    PurposeRule,
+    RuleMatch,
+)
 
 ADDRESS = "ann.lee+x@mail.example.com"
 KEY = "sk-" + "proj-abcdefghijklmnopqrstuvwx"
@@ -160,6 +166,19 @@ def test_values_return_as_they_are_in_the_calls_of_a_tool_that_takes_text(size):
     assert json.loads(show(1, "send_mail", json.dumps([command]))) == [f"echo {value} {value}"]
 
 
+def test_what_is_held_of_a_text_comes_before_the_call_behind_it():
+    hook = _make_mask()
+    call = _make_call(Request("m", (Message("user", (Text(ADDRESS),)),)))
+    hook.on_request(call)
+    begun = PartStart(1, "tool_call", "1", "send_mail")
+
+    # Chat has the end of a text behind the calls.
+    events = [PartStart(0, "text"), TextDelta(0, "a list: [a"), begun, PartEnd(0, Text("b"))]
+    shown = [each for event in events for each in hook.on_event(call, event)]
+
+    assert shown == [events[0], TextDelta(0, "a list: "), TextDelta(0, "[a"), *events[2:]]
+
+
 def test_a_stop_sequence_is_told_as_the_client_wrote_it():
     hook = _make_mask()
     call = _make_call(Request("m", (Message("user", (Text("hi"),)),), stop=(ADDRESS,)))
@@ -223,6 +242,21 @@ def test_a_mask_without_a_secret_does_not_start(monkeypatch, reference, secret, 
         Gate(hook)
 
 
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [
+        (r"(['\"])secret\1", "has a group by its number"),
+        ("x*", "also matches no letters at all"),
+        ("(", "invalid pattern quoted: "),
+        ("(?i)x", "invalid pattern quoted: "),
+    ],
+)
+def test_a_mask_does_not_start_with_a_pattern_that_hides_nothing_or_everything(pattern, said):
+    patterns = {"email": "[a-z]+@x", "quoted": pattern}
+    with pytest.raises(ValueError, match=re.escape(said)):
+        Mask({"secret": "env:MASK_SECRET", "patterns": patterns})
+
+
 def _ask(gate: Gate, text: str, *, stream: bool = False, **headers: str):
     body = {
         "model": "claude-opus-5",
@@ -253,16 +287,35 @@ def test_the_second_of_two_equal_requests_is_answered_without_a_service(stream):
 
 @pytest.mark.parametrize(
     ("text", "headers"),
-    [("What is 17 * 24?", {}), ("What is 17 * 23?", {"x-pondero-thinking": "low"})],
+    [
+        ("What is 17 * 24?", {}),
+        ("What is 17 * 23?", {"x-pondero-thinking": "low"}),
+        ("What is 17 * 23?", {"x-pondero-kind": "proofs"}),
+        ("What is 17 * 23?", {"user-agent": "claude-cli/2.1.197 (external, cli)"}),
+    ],
 )
 def test_another_question_or_level_is_asked(text, headers):
     gate = Gate(CACHE)
+    rule = PurposeRule(RuleMatch(client="claude-code"), LevelRules(force="off"), name="off")
+    gate.context.reconfigure(replace(gate.context.config, rules=(rule,)))
 
     _ask(gate, "What is 17 * 23?")
     answer = _ask(gate, text, **headers)
 
     assert "x-pondero-hook" not in answer.headers
     assert len(gate.upstream.requests) == 2
+
+
+def test_a_name_that_has_another_model_since_a_reload_is_asked_again():
+    gate = Gate(CACHE)
+    _ask(gate, "What is 17 * 23?")
+    routes = (GatewayRoute(match="*", to=("google:gemini-3-flash-preview",)),)
+
+    gate.context.reconfigure(replace(gate.context.config, routes=routes))
+    answer = _ask(gate, "What is 17 * 23?")
+
+    assert "x-pondero-hook" not in answer.headers
+    assert "gemini" in answer.headers["x-pondero-model"]
 
 
 @pytest.mark.parametrize(
@@ -354,6 +407,32 @@ def test_bytes_that_are_no_text_stay_as_they_are():
     assert _make_mask().on_request(call).messages[0].parts == blobs
 
 
+def test_a_call_that_the_service_ran_is_hidden_whatever_its_fields_are_called():
+    call = {"type": "mcp_tool_use", "id": "mcptoolu_1", "name": "q", "server_name": "s"}
+    result = {"type": "mcp_tool_result", "tool_use_id": "mcptoolu_1", "is_error": False}
+    said = [{**call, "input": {"user_id": ADDRESS}}, {**result, "content": []}]
+    gate = Gate(MASK)
+    body = {
+        "model": "claude-opus-5",
+        "max_tokens": 9_000,
+        "messages": [
+            {"role": "user", "content": "x"},
+            {"role": "assistant", "content": [*said, {"type": "text", "text": "ok"}]},
+            {"role": "user", "content": "y"},
+        ],
+        "mcp_servers": [{"type": "url", "url": "https://s.example/", "name": "s"}],
+        "tools": [{"type": "mcp_toolset", "mcp_server_name": "s"}],
+    }
+
+    post = make_post("/v1/messages", body)
+    post.headers["anthropic-beta"] = "mcp-client-2025-11-20"
+
+    assert gate.ask(post).status == 200
+    (sent,) = gate.upstream.requests
+    (masked,) = json.loads(sent)["messages"][1]["content"][0]["input"].values()
+    assert PLACEHOLDER.fullmatch(masked)
+
+
 def test_parameters_that_both_apis_have_are_hidden_too():
     body = {
         "model": "m",
@@ -369,6 +448,19 @@ def test_parameters_that_both_apis_have_are_hidden_too():
     assert KEY.encode() not in got
     assert PLACEHOLDER.search(json.loads(got[: got.rindex(b"}") + 1])["metadata"]["who"])
     assert b'"service_tier":"flex"' in got
+
+
+def test_labels_of_a_request_are_hidden_so_that_aws_takes_them():
+    gate = Gate(MASK, to=FRONTS["bedrock"])
+    said = [{"role": "user", "content": [{"text": "Hi"}]}]
+
+    answer = gate.post(
+        "/model/m/converse", {"messages": said, "requestMetadata": {"user": ADDRESS}}
+    )
+
+    assert answer.status == 200
+    (sent,) = gate.upstream.requests
+    assert re.fullmatch("email#[0-9a-f]{16}", json.loads(sent)["requestMetadata"]["user"])
 
 
 def test_the_cache_reads_what_a_request_only_names():

@@ -9,6 +9,7 @@ import threading
 import time
 from contextlib import suppress
 
+import anyio
 import pytest
 from tests.gateway.asgi import came
 from tests.gateway.hooks.gates import Gate, make_key, make_post
@@ -240,6 +241,29 @@ def test_calls_that_hang_hold_up_no_other_call(monkeypatch):
         assert _ask(gate, key=key).status == 200
 
 
+class Meeting(Hook):
+    """Ends once two requests are in it."""
+
+    def __init__(self, settings) -> None:
+        self._barrier = threading.Barrier(2)
+
+    def on_request(self, call: HookCall, /) -> None:
+        if _is_odd(call):
+            self._barrier.wait(5)
+
+
+def test_requests_that_arrive_together_do_not_wait_for_one_thread():
+    gate = Gate(_hook("Meeting"))
+
+    async def run():
+        await came(gate.app, make_post("/v1/messages", _body()))
+        await asyncio.sleep(0.05)  # its thread is idle now
+        odd = [came(gate.app, make_post("/v1/messages", _body(ODD))) for _ in range(2)]
+        return await asyncio.gather(*odd)
+
+    assert [answer.status for answer in asyncio.run(run())] == [200, 200]
+
+
 def test_a_client_has_only_so_many_calls_that_never_end(monkeypatch, caplog):
     monkeypatch.setattr(threads, "LOST_OF_CLIENT", 2)
     gate = Gate(_hook("Hang", seconds=0.1), keys=KEYS)
@@ -318,6 +342,23 @@ def test_a_hook_that_swallows_its_end_is_left_where_it_is():
     assert _ask(gate).status == 200
 
 
+def test_a_hook_that_swallows_its_end_keeps_no_gateway_from_ending():
+    gate = Gate(_hook("Deaf", seconds=60))
+    begun = time.monotonic()
+
+    async def run():
+        asked = asyncio.create_task(came(gate.app, make_post("/v1/messages", _body(ODD))))
+        await asyncio.sleep(0.1)
+        asked.cancel()
+        with suppress(asyncio.CancelledError):
+            await asked
+        gate.context.close_hooks()
+
+    asyncio.run(run())
+
+    assert time.monotonic() - begun < 30
+
+
 def test_a_hook_that_is_too_slow_may_tidy_up():
     TIDIED.clear()
     gate = Gate(_hook("Tidy", seconds=0.2))
@@ -329,6 +370,32 @@ def test_a_hook_that_is_too_slow_may_tidy_up():
 
     assert asyncio.run(run()).status == 503
     assert len(TIDIED) == 1
+
+
+class Asking(Hook):
+    """Asks a service as httpx does: it cancels its own task until the tasks it began have ended."""
+
+    async def on_request(self, call: HookCall, /) -> Reject:
+        async def connect(scope: anyio.CancelScope) -> None:
+            scope.cancel()
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(0.02)
+            for _ in range(5):
+                await asyncio.sleep(0)
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(connect, group.cancel_scope)
+            await asyncio.sleep(3600)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(0.01):
+                await asyncio.sleep(3600)
+        return Reject("as the service says")
+
+
+def test_a_hook_asks_a_service_with_a_library_that_cancels_its_task():
+    answer = _ask(Gate(_hook("Asking")))
+
+    assert (answer.status, _message(answer)) == (403, "as the service says")
 
 
 class Blocking(Hook):

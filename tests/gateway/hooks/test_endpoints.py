@@ -9,7 +9,7 @@ from tests.gateway.recorder import Recorder
 from tests.gateway.requests.test_endpoint_laws import CALLS, make_call
 
 from pondero.canon import HttpRequest
-from pondero.gateway import Hook
+from pondero.gateway import Hook, Reject
 from pondero.gateway.config.model import (
     EndpointRoute,
     GatewayConfig,
@@ -27,6 +27,11 @@ class Guard(Hook):
 
     def on_request(self, call, /) -> None:
         return None
+
+
+class Refuser(Hook):
+    def on_request(self, call, /) -> Reject:
+        return Reject("no")
 
 
 class Cache(Guard):
@@ -107,10 +112,29 @@ def test_a_hook_closes_the_endpoints_of_its_routes_and_keys_alone(settings, is_c
     assert (answer.status, len(sent)) == ((403, 0) if is_closed else (400, 1))
 
 
-@pytest.mark.parametrize("model", ["text-embedding-3-small", "openai:text-embedding-3-small"])
+EMBEDDERS = ("text-embedding-3-small", "openai:text-embedding-3-small", "Text-Embedding-3-Small")
+
+
+@pytest.mark.parametrize("model", EMBEDDERS)
 def test_a_hook_of_a_model_without_a_route_knows_it_by_each_of_its_names(model):
     hook = _hook("Guard", routes=("text-embedding-*",))
     answer, sent = _ask(hook, _embed(model))
+    assert (answer.status, sent) == (403, [])
+
+
+NAMES = ("claude-opus-5", "anthropic:claude-opus-5", "Claude-Opus-5", "claude-opus-5/high")
+
+
+@pytest.mark.parametrize("route", ["claude-*", "anthropic:claude-*"])
+@pytest.mark.parametrize("model", NAMES)
+def test_no_name_of_a_model_goes_around_a_hook(model, route):
+    said = [{"role": "user", "content": "hi"}]
+    body = {"model": model, "max_tokens": 9_000, "messages": said}
+
+    answer, sent = _ask(
+        _hook("Refuser", routes=(route,)), _write("POST", "/v1/messages", json=body)
+    )
+
     assert (answer.status, sent) == (403, [])
 
 

@@ -39,6 +39,40 @@ REQUESTS = {
             ]
         },
     ),
+    "a tool result": (
+        "/v1/messages",
+        {
+            "messages": [
+                {"role": "user", "content": "Read it."},
+                {
+                    "role": "assistant",
+                    "content": [{"type": "tool_use", "id": "toolu_1", "name": "read", "input": {}}],
+                },
+                {
+                    "role": "user",
+                    "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "%s"}],
+                },
+            ],
+            "tools": [{"name": "read", "input_schema": {"type": "object"}}],
+        },
+    ),
+    "a document": (
+        "/v1/messages",
+        {
+            "messages": [
+                {
+                    "role": "user",
+                    "content": [
+                        {
+                            "type": "document",
+                            "source": {"type": "text", "media_type": "text/plain", "data": "%s"},
+                        },
+                        {"type": "text", "text": "Read it."},
+                    ],
+                },
+            ]
+        },
+    ),
 }
 
 

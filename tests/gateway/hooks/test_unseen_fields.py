@@ -5,6 +5,7 @@ import json
 import pytest
 from tests.gateway.hooks.gates import Gate
 
+from pondero.canon import Message, Reply, Text
 from pondero.gateway import Hook, HookCall, Reject
 from pondero.gateway.config.model import HookConfig
 
@@ -128,6 +129,27 @@ def test_the_answer_to_a_request_that_was_only_read_keeps_its_bytes(path, stream
     assert b"cache_control" not in gate.upstream.requests[0]  # which costs more
     if not stream:
         assert json.loads(answer.body)["id"] == json.loads(gate.upstream.answers[0])["id"]
+
+
+class Known(Cache):
+    def on_request(self, call: HookCall, /) -> Reply:  # type: ignore[override]  # another answer
+        return Reply(Message("assistant", (Text("known"),)), "stop")
+
+    def on_reply(self, call: HookCall, reply: Reply, /) -> None:
+        return None
+
+
+@pytest.mark.parametrize("fields", [{"n": 2}, {"logprobs": True}], ids=str)
+def test_a_hook_that_a_request_may_miss_answers_none_that_it_cannot(fields):
+    gate = Gate(_hook("Known"), to="openai-chat:gpt-4.1")
+    body = {"messages": [{"role": "user", "content": "x"}]}
+
+    assert b"known" in _post(gate, CHAT, body).body
+    answer = _post(gate, CHAT, {**body, **fields})
+
+    assert answer.status == 200
+    assert b"known" not in answer.body
+    assert len(gate.upstream.requests) == 1
 
 
 def test_a_hook_that_a_request_may_miss_leaves_the_bytes_of_the_request_alone():

@@ -16,6 +16,7 @@ from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
 
 USER = {"role": "user", "content": "Hi"}
+GEMINI = "google:gemini-3-flash-preview"
 CONTENTS = [{"role": "user", "parts": [{"text": "Hi"}]}]
 BLOCKS = [{"role": "user", "content": [{"text": "Hi"}]}]
 LIMITS = {
@@ -57,13 +58,31 @@ def test_a_limit_below_nothing_is_the_clients_error(client, model):
     assert recorder.bodies == []
 
 
+MARK = {"cache_control": {"type": "ephemeral"}}
+COMPUTER = {"type": "computer_call", "id": "c", "call_id": "d", "action": "click"}
+PARTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "a text without its text": ("/v1/messages", {"type": "text", **MARK}),
+    "a mark that is a text": ("/v1/messages", {"type": "image", "cache_control": "5m"}),
+    "an action that is a text": ("/v1/responses", COMPUTER),
+}
+
+
+@pytest.mark.parametrize("model", ["anthropic:claude-opus-5", "openai:gpt-5.5", GEMINI])
+@pytest.mark.parametrize("name", PARTS)
+def test_a_part_without_what_it_needs_is_the_services_to_reject(name, model):
+    path, part = PARTS[name]
+    messages = {"max_tokens": 9_000, "messages": [USER, {"role": "user", "content": [part]}]}
+    body = messages if path == "/v1/messages" else {"input": [USER, part]}
+
+    assert ask(path, body, model, Emulator()).status in (200, 400)
+
+
 INNER = {
     "contents": CONTENTS,
     "session_id": "s",
     "generationConfig": {"thinkingConfig": {"thinkingLevel": "HIGH"}},
 }
 WRAPPED = {"model": "gemini-3-flash-preview", "project": "p", "request": INNER}
-GEMINI = "google:gemini-3-flash-preview"
 
 
 @pytest.mark.parametrize("rules", [LevelRules(), LevelRules(cap="low")])

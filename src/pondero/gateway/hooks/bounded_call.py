@@ -5,7 +5,7 @@ is: they do not wait for it then. What one client sends has no effect on the req
 """
 
 import logging
-from asyncio import CancelledError, Future, Task, get_running_loop, wait
+from asyncio import CancelledError, Future, get_running_loop, wait
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import cached_property
 from inspect import isawaitable, iscoroutine, iscoroutinefunction
@@ -15,7 +15,7 @@ from typing import Any, NoReturn, TypeVar
 from ...errors import BadRequest
 from ..config.model import HookConfig
 from ..state.breakers import Breakers
-from .cancellable import begin_await
+from .cancellable import AwaitedCall
 from .interface import Hook
 from .threads import HookThreads, Outcome, TooManyLost, run_function
 
@@ -77,7 +77,7 @@ class BoundedHook:
         self.name: str = config.name
         self.breakers: Breakers = Breakers()
         """By client."""
-        self._left: set[Task[Outcome]] = set()  # calls in tasks that are cancelled and go on
+        self._left: set[AwaitedCall] = set()  # those that were cancelled and go on
         self.reads_requests: bool = _has(hook, "on_request")
         self.reads_events: bool = _has(hook, "on_event")
         self.reads_replies: bool = _has(hook, "on_reply")
@@ -161,16 +161,16 @@ class BoundedHook:
             raise
 
     async def _await(self, value: Awaitable[list[Any]], deadline: _Deadline) -> Outcome:
-        task = begin_await(value)
+        call = AwaitedCall(value)
         try:
-            return await self._wait_until(task, deadline)
+            return await self._wait_until(call.task, deadline)
         finally:
-            if not task.done():
-                self._left.add(task)
-                task.add_done_callback(self._left.discard)
-                task.cancel()
+            if not call.task.done():
+                self._left.add(call)
+                call.task.add_done_callback(lambda _: self._left.discard(call))
+                call.cancel()
                 # It may tidy up as long as it may run; then it is left where it is.
-                get_running_loop().call_later(self.config.seconds, task.cancel)
+                get_running_loop().call_later(self.config.seconds, call.cancel)
 
     async def _wait_until(self, future: Future[Outcome], deadline: _Deadline) -> Outcome:
         """Return the outcome of calls in a row; raises _TooSlow if one is not there in time."""
@@ -199,6 +199,8 @@ class BoundedHook:
 
     def close(self) -> None:
         """End the hook; calls that still run in threads are left alone."""
+        for call in tuple(self._left):
+            call.cancel()
         if "_threads" in self.__dict__:
             self._threads.close()
         if (error := run_function(self.hook.close).error) is not None:

@@ -1,6 +1,6 @@
 """Awaits a hook's coroutine so that nothing it does can keep the gateway waiting."""
 
-from asyncio import CancelledError, Task, create_task, current_task
+from asyncio import CancelledError, Task, create_task
 from collections.abc import Awaitable, Coroutine, Generator
 from time import monotonic
 from typing import Any
@@ -8,17 +8,26 @@ from typing import Any
 from .threads import Outcome
 
 
-def begin_await(value: Awaitable[Any]) -> Task[Outcome]:
-    """Await a value in a task of its own; whatever it raises is a value of the task.
+class AwaitedCall:
+    """Awaits a value in a task of its own; whatever it raises is a value of the task.
 
-    The first cancellation is the coroutine's to handle, as with any task. At the second it is left
-    where it waits: a bare ``except`` in a loop would swallow all of them.
+    The first ``cancel`` is the coroutine's to handle, as with any task. At the second it is left
+    where it waits: a bare ``except`` in a loop would swallow all of them. Other cancellations of
+    the task are not counted: a hook's own libraries cancel it for a time limit, or a dozen times
+    to open one connection, and handle that themselves.
     """
-    return create_task(_await(value))
 
+    def __init__(self, value: Awaitable[Any]) -> None:
+        self.cancels: int = 0
+        self.task: Task[Outcome] = create_task(self._await(value))
 
-async def _await(value: Awaitable[Any]) -> Outcome:
-    return await _Steps(_make_coroutine(value))
+    def cancel(self) -> None:
+        """Ask the coroutine to end; the second time, wait for it no longer."""
+        self.cancels += 1
+        self.task.cancel()
+
+    async def _await(self, value: Awaitable[Any]) -> Outcome:
+        return await _Steps(_make_coroutine(value), self)
 
 
 async def _make_coroutine(value: Awaitable[Any]) -> Any:
@@ -28,8 +37,9 @@ async def _make_coroutine(value: Awaitable[Any]) -> Any:
 class _Steps:
     """The steps of a coroutine, as those of an awaitable."""
 
-    def __init__(self, inner: Coroutine[Any, Any, Any]) -> None:
+    def __init__(self, inner: Coroutine[Any, Any, Any], call: AwaitedCall) -> None:
         self._inner = inner
+        self._call = call
 
     def __await__(self) -> Generator[Any, Any, Outcome]:
         inner, thrown, held = self._inner, None, 0.0
@@ -40,7 +50,7 @@ class _Steps:
             except StopIteration as end:
                 return Outcome(end.value, held=max(held, monotonic() - begun))
             except BaseException as error:
-                if isinstance(error, CancelledError) and _count_cancels():
+                if isinstance(error, CancelledError) and self._call.cancels:
                     raise
                 return Outcome(error=error, held=max(held, monotonic() - begun))
             held, thrown = max(held, monotonic() - begun), None
@@ -50,7 +60,7 @@ class _Steps:
                 inner.close()
                 raise
             except BaseException as error:
-                if isinstance(error, CancelledError) and _count_cancels() > 1:
+                if isinstance(error, CancelledError) and self._call.cancels > 1:
                     _keep(inner)
                     raise
                 thrown = error
@@ -65,8 +75,3 @@ def _keep(inner: Coroutine[Any, Any, Any]) -> None:
     from ctypes import py_object, pythonapi  # noqa: PLC0415 - few programs need it
 
     pythonapi.Py_IncRef(py_object(inner))
-
-
-def _count_cancels() -> int:
-    task = current_task()
-    return task.cancelling() if task is not None else 0

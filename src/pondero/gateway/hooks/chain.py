@@ -25,7 +25,8 @@ from ...canon import (
 )
 from ...dialects import get_dialect
 from .bounded_call import FAILED, BoundedHook, HookFailure, HookRejection
-from .changed_request import copy_request, read_changed_request
+from .changed_request import read_changed_request
+from .copies import copy_event, copy_notes, copy_reply, copy_request
 from .interface import HookCall, Reject
 from .results import WrongResult, read_given_events, read_given_reply
 from .shown_parts import ShownParts
@@ -67,10 +68,14 @@ class HookedRequest(Struct, frozen=True, kw_only=True):
         return self.answer is not None or any(hook.hook.changes_answers for hook, _ in self.calls)
 
 
-async def ask_hooks(hooks: Sequence[BoundedHook], call: HookCall) -> HookedRequest:
+async def ask_hooks(
+    hooks: Sequence[BoundedHook], call: HookCall, *, is_single: bool = True
+) -> HookedRequest:
     """Give a request to its hooks, in order; raises HookRejection.
 
-    An answer of one hook is seen by those before it, and no model or further hook is asked.
+    An answer of one hook is seen by those before it, and no model or further hook is asked. If the
+    request is for several answers or their log probabilities (not ``is_single``), a model is asked
+    in place of a hook that a request may miss.
     """
     request, failed = call.request, []
     calls: list[tuple[BoundedHook, HookCall]] = []
@@ -81,6 +86,8 @@ async def ask_hooks(hooks: Sequence[BoundedHook], call: HookCall) -> HookedReque
         except HookFailure as error:
             failed.append(_go_on(hook, error))
             continue
+        if isinstance(result, Reply) and not (is_single or hook.hook.sees_all):
+            result = request
         if isinstance(result, Reply):
             return HookedRequest(
                 request=request,
@@ -162,7 +169,7 @@ class HookedAnswer:
     def __init__(self, hooked: HookedRequest) -> None:
         self._failed = hooked.failed
         self._layers = [
-            _Layer(hook, replace(call, notes=dict(call.notes)))
+            _Layer(hook, replace(call, notes=copy_notes(call.notes)))
             for hook, call in reversed(hooked.calls)
             if hook.reads_answers
         ]
@@ -214,7 +221,7 @@ class _Layer:
 
     async def _show(self, events: list[Event]) -> list[Event]:
         """Give events to ``on_event``."""
-        arguments = [(self._call, event) for event in events]
+        arguments = [(self._call, copy_event(event)) for event in events]
         results = await self.hook.call(self._call.client, "on_event", *arguments)
         shown: list[Event] = []
         for event, result in zip(events, results, strict=True):
@@ -234,7 +241,9 @@ class _Layer:
         if (finished := self._so_far.finished) is None:
             return events
         reply = _make_reply(self._so_far, finished)
-        (result,) = await self.hook.call(self._call.client, "on_reply", (self._call, reply))
+        (result,) = await self.hook.call(
+            self._call.client, "on_reply", (self._call, copy_reply(reply))
+        )
         read = _read(self.hook, partial(read_given_reply, result))
         if isinstance(read, Reject):
             _stop(self.hook, read)

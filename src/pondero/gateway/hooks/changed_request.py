@@ -42,32 +42,10 @@ _KINDS: dict[str, Any] = {
 _RUN_BY_CLIENT = frozenset(("function", "text"))
 _NAMING = ("id", "ids", "uri", "model", "models", "type")
 """Ends of folded names, in a tool or a part, of fields that name something, as ``file_id``."""
+_FREE = frozenset(("input", "arguments", "headers"))
+"""Fields of a tool or a part whose names are the client's own, as ``user_id`` of a call."""
 
 Path = tuple[str, ...]
-
-
-def copy_request(request: Request) -> Request:
-    """Return a request whose further fields, tools and schema a hook may write into."""
-    return replace(
-        request,
-        extras=_copy(request.extras),
-        tools=tuple([_copy_tool(each) for each in request.tools]),
-        output=request.output and replace(request.output, schema=_copy(request.output.schema)),
-    )
-
-
-def _copy_tool(tool: Tool) -> Tool:
-    if tool.raw is None and tool.parameters is None:
-        return tool
-    return replace(tool, raw=_copy(tool.raw), parameters=_copy(tool.parameters))
-
-
-def _copy(value: Json) -> Json:
-    if isinstance(value, dict):
-        return {name: _copy(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)([_copy(each) for each in value])
-    return value
 
 
 def read_changed_request(before: Request, result: Request, service: Service[Json]) -> Request:
@@ -226,7 +204,7 @@ class _Rules:
         if folded[-1] in self._stored:
             return True
         if not folded[0] and folded[-1].endswith(_NAMING):  # inside of a tool or a part
-            return True
+            return _FREE.isdisjoint(folded[:-1])
         return any(folded[: len(each)] == each for each in self._fixed)
 
     def _is_same(self, old: Json, new: Json, path: Path) -> bool:

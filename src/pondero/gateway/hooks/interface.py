@@ -28,9 +28,12 @@ class HookCall(Struct, frozen=True, kw_only=True):
     ``request``: the conversation, with the changes of earlier hooks. ``body``: the client's own
     bytes. ``model``: the name that the client asks for, without a level; ``level``: the level that
     it asks for, None if it says nothing. ``key``: the name of the client's key; ``client``: what
-    separates clients, also those without a key. ``route``: its ``match``. ``notes``: what the hook
-    keeps for this request between its own calls; every attempt at an answer begins with those of
-    ``on_request``.
+    separates clients, also those without a key. ``route``: its ``match``. ``models``: those that
+    may answer, in order, as ``provider:model``. ``purpose``, and ``rule``: the name of the one for
+    such requests, which may set another level. ``kind``: the kind of question that the client names
+    for ``auto``. ``notes``: what the hook keeps for this request between its own calls; every
+    attempt at an answer begins with those of ``on_request``, and with copies of lists, dicts and
+    sets in them.
     """
 
     id: str
@@ -44,6 +47,9 @@ class HookCall(Struct, frozen=True, kw_only=True):
     request: Request
     body: bytes
     notes: dict[str, Any]
+    models: tuple[str, ...] = ()
+    rule: str | None = None
+    kind: str | None = None
 
 
 Outcome = Request | Reply | Reject | None
@@ -83,7 +89,8 @@ class Hook:
 
         An answer in one piece is given in events too. The last event is ``Finished``: what was held
         back must be returned before it. ``PartEnd`` has the whole text of its part once more; if
-        only the deltas of a part were changed, the gateway writes their text into it.
+        only the deltas of a part were changed, the gateway writes their text into it. Parts may
+        overlap: a text can end behind the tool calls that follow it.
         """
         del call, event
         return None

@@ -84,6 +84,7 @@ class HookThreads:
         self._lost: Counter[str] = Counter()
         self._threads = 0  # without those whose call is late
         self._idle = 0
+        self._called = 0  # of the idle ones: those that were called and have not looked yet
         self._is_closed = False
 
     def begin(self, client: str, function: Callable[[], Any]) -> ThreadCall:
@@ -119,8 +120,13 @@ class HookThreads:
             self._changed.notify_all()
 
     def _call_thread(self) -> None:
-        """Wake a thread or start one; the caller has the lock."""
-        if self._idle:
+        """Call a thread, or start one; the caller has the lock.
+
+        A thread that was called may need a moment, and takes one call: another call does not wait
+        for it, since the first may never end.
+        """
+        if self._idle > self._called:
+            self._called += 1
             self._changed.notify()
         elif self._threads < THREADS:
             Thread(target=self._work, name=f"hook {self._name}", daemon=True).start()
@@ -149,6 +155,7 @@ class HookThreads:
             self._idle += 1
             is_called = self._changed.wait(_IDLE)
             self._idle -= 1
+            self._called = max(0, self._called - 1)
             if not is_called:
                 return self._take_call()
         return call

@@ -14,7 +14,7 @@ from ..hooks.bounded_call import BoundedHook
 from ..quotas.quota import Holder
 from ..server.context import Requester
 from .endpoint_content import EndpointContent
-from .hook_choice import matches
+from .hook_choice import matches, matches_model
 
 _READING = frozenset(("GET", "DELETE"))  # methods that bring no text to a service
 
@@ -91,7 +91,7 @@ def _find_passed_hook(
         if not hook.hook.sees_all or not matches(hook.config.keys, requester.name):
             continue
         routes = hook.config.routes
-        if any(matches(routes, name) for name in names):
+        if matches_model(routes, names):
             return hook
         if not names and not (routes and is_unread):
             return hook

@@ -212,7 +212,7 @@ def _add_marked(blocks: Iterable[Block], found: list[Block]) -> None:
     for block in blocks:
         if block.get("type") == "tool_result" and isinstance(block.get("content"), list):
             _add_marked(block["content"], found)
-        if "cache_control" in block:
+        if isinstance(block.get("cache_control"), dict):
             found.append(block)
 
 
@@ -312,9 +312,10 @@ def _messages(messages: Iterable[Message]) -> list[Json]:
 def _is_blank(block: Block) -> bool:
     """Return whether a block is blanks: rejected alone (opencode#31259), accepted beside others.
 
-    The recordings have blanks between cited texts and before calls.
+    The recordings have blanks between cited texts and before calls. A block without its text is the
+    service's to reject.
     """
-    return block["type"] == "text" and not str(block["text"]).strip()
+    return block["type"] == "text" and not str(block.get("text", "?")).strip()
 
 
 def _results_first(blocks: list[Block]) -> list[Block]:

@@ -107,9 +107,10 @@ class _Reader:
     def _call(self, raw: Item, tool: ClientTool, name: str) -> ToolCall:
         given = raw.get(tool.field) or raw.get("action") or {}
         several = given if isinstance(given, list) else [given]
+        is_one = len(several) == 1 and isinstance(several[0], dict)
         said = {
             key: value
-            for key, value in (several[0] if len(several) == 1 else {"actions": several}).items()
+            for key, value in (several[0] if is_one else {"actions": several}).items()
             if value is not None and not (key in tool.fixed and value == tool.fixed[key])
         }
         id = str(raw.get("call_id") or raw.get("id"))
