@@ -284,3 +284,52 @@ def test_a_conversation_keeps_its_signatures_and_its_one_round_trip_at_any_repli
                 await each.shared.aclose()
 
     _run(redis.port, work)
+
+
+def test_the_writes_of_a_conversation_do_not_grow_with_its_turns(redis):
+    """The levels of its turns are read at each turn, and their times extended now and then."""
+
+    async def work(proxy: RedisProxy) -> None:
+        gateway = Gateway(proxy)
+        trips = await _talk([gateway], "opus", 9)
+        assert [trip.count("MGET") for before, _ in trips[1:] for trip in before] == [2] * 8
+        assert [trip.count("PEXPIRE") for _, after in trips for trip in after] == [0] * 9
+        await gateway.shared.aclose()
+
+    _run(redis.port, work)
+
+
+async def _talk_in_messages(
+    gateways: list[Gateway], turns: int
+) -> list[tuple[list[Any], list[Any]]]:
+    """Talk in a client that keeps whole answers, each turn at the next replica."""
+    messages: list[dict[str, Any]] = []
+    trips = []
+    for number in range(turns):
+        gateway = gateways[number % len(gateways)]
+        messages.append({"role": "user", "content": f"What is 17 * {number}? Think about it."})
+        body = {"model": "opus", "max_tokens": 4000, "messages": messages}
+        body |= {"thinking": {"type": "adaptive"}}
+        start = len(gateway.proxy.trips)
+        answer = await gateway.ask("/v1/messages", body, "bound")
+        assert answer.status == 200, answer.body
+        before = gateway.service.before[-1]
+        await gateway.proxy.wait_for(before + 1)
+        trips.append((gateway.proxy.trips[start:before], gateway.proxy.trips[before:]))
+        messages.append({"role": "assistant", "content": json.loads(answer.body)["content"]})
+    return trips
+
+
+def test_a_client_that_keeps_its_thinking_waits_for_one_round_trip_at_any_replica(redis):
+    async def work(proxy: RedisProxy) -> None:
+        async with redis_proxy(redis.port) as second:
+            gateways = [Gateway(each) for each in (proxy, second)]
+            for each in gateways:
+                await each.warm_up("/v1/messages", _messages("opus", WORDS), "bound")
+            trips = await _talk_in_messages(gateways, 6)
+            assert [len(before) for before, _ in trips] == [1] * 6
+            assert [len(after) for _, after in trips] == [1] * 6
+            for each in gateways:
+                await each.shared.aclose()
+
+    _run(redis.port, work)
