@@ -50,6 +50,9 @@ ACCOUNTS = tuple(
     for name in ("east", "west")
 )
 SPREAD = GatewayRoute("spread", ("east:claude-opus-5", "west:claude-opus-5"))
+FREE = tuple(Deployment(name, "anthropic") for name in ("north", "south"))
+TWINS = GatewayRoute("twins", ("north:claude-opus-5", "south:claude-opus-5"))
+EMBEDDING = GatewayRoute("text-*", ("openai:text-embedding-3-small",))
 
 
 class Service(Emulator):
@@ -90,9 +93,9 @@ class Gateway:
         self.receipts: list[Receipt] = []
         config = GatewayConfig(
             server=ServerConfig(state=proxy.url),
-            routes=(ROUTE, OPEN, SONNET, GPT, SPREAD),
+            routes=(ROUTE, OPEN, SONNET, GPT, SPREAD, TWINS, EMBEDDING),
             keys=(PLAIN, BOUND),
-            deployments=ACCOUNTS,
+            deployments=(*ACCOUNTS, *FREE),
         )
         self.shared = make_shared_state(config.server)
         self.context = GatewayContext(
@@ -103,6 +106,7 @@ class Gateway:
     async def ask(self, path: str, body: dict[str, Any], key: str) -> Came:
         headers = {"content-type": "application/json", "authorization": f"Bearer text-of-{key}"}
         sent = json.dumps(body).encode()
+        headers["content-length"] = str(len(sent))
         return await came(self.app, HttpRequest("POST", f"http://g{path}", headers, sent))
 
     async def warm_up(self, path: str, body: dict[str, Any], key: str) -> None:
@@ -331,5 +335,69 @@ def test_a_client_that_keeps_its_thinking_waits_for_one_round_trip_at_any_replic
             assert [len(after) for _, after in trips] == [1] * 6
             for each in gateways:
                 await each.shared.aclose()
+
+    _run(redis.port, work)
+
+
+async def _count_waits(gateway: Gateway, path: str, body: dict[str, Any]) -> tuple[int, Any]:
+    """Return the round trips before the service, and the answer."""
+    start = len(gateway.proxy.trips)
+    answer = await gateway.ask(path, body, "bound")
+    assert answer.status == 200, answer.body
+    await gateway.settle()
+    return gateway.service.before[-1] - start, json.loads(answer.body)
+
+
+def test_a_stored_answer_takes_two_more_round_trips_at_most(redis):
+    """One for the answer that is named, and one for all before it."""
+
+    async def work(proxy: RedisProxy) -> None:
+        gateway = Gateway(proxy)
+        body: dict[str, Any] = {"model": "opus", "input": "warm", "max_output_tokens": 2000}
+        await gateway.warm_up("/v1/responses", body, "bound")
+        waits = []
+        for number in range(6):
+            body["input"] = f"What is 17 * {number}?"
+            count, answer = await _count_waits(gateway, "/v1/responses", body)
+            waits.append(count)
+            body["previous_response_id"] = answer["id"]
+        assert waits == [1, 2, 3, 3, 3, 3]
+        await gateway.shared.aclose()
+
+    _run(redis.port, work)
+
+
+def test_levels_on_one_of_several_deployments_take_one_more_round_trip(redis):
+    """Which of them is asked is known when Redis has said where the conversation is at home."""
+
+    async def work(proxy: RedisProxy) -> None:
+        gateway = Gateway(proxy)
+        await gateway.warm_up("/v1/messages", _messages("twins", WORDS), "bound")
+        body, waits = _messages("twins", ["First?"]), []
+        for _ in range(3):
+            count, answer = await _count_waits(gateway, "/v1/messages", body)
+            waits.append(count)
+            body["messages"] += [
+                {"role": "assistant", "content": answer["content"]},
+                {"role": "user", "content": "And then?"},
+            ]
+        assert waits == [1, 2, 2]
+        await gateway.shared.aclose()
+
+    _run(redis.port, work)
+
+
+@pytest.mark.parametrize(("key", "waits"), [("plain", 1), ("bound", 2)])
+def test_an_endpoint_with_quotas_takes_one_more_round_trip(redis, key, waits):
+    body = {"model": "text-embedding-3-small", "input": "What is 17 * 23?"}
+
+    async def work(proxy: RedisProxy) -> None:
+        gateway = Gateway(proxy)
+        await gateway.warm_up("/v1/messages", _messages("opus", WORDS), key="bound")
+        start = len(proxy.trips)
+        answer = await gateway.ask("/v1/embeddings", body, key)
+        assert gateway.service.before[-1] - start == waits, answer
+        await gateway.settle()
+        await gateway.shared.aclose()
 
     _run(redis.port, work)
