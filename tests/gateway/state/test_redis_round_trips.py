@@ -50,6 +50,9 @@ ACCOUNTS = tuple(
     for name in ("east", "west")
 )
 SPREAD = GatewayRoute("spread", ("east:claude-opus-5", "west:claude-opus-5"))
+FREE = tuple(Deployment(name, "anthropic") for name in ("north", "south"))
+TWINS = GatewayRoute("twins", ("north:claude-opus-5", "south:claude-opus-5"))
+EMBEDDING = GatewayRoute("text-*", ("openai:text-embedding-3-small",))
 
 
 class Service(Emulator):
@@ -90,9 +93,9 @@ class Gateway:
         self.receipts: list[Receipt] = []
         config = GatewayConfig(
             server=ServerConfig(state=proxy.url),
-            routes=(ROUTE, OPEN, SONNET, GPT, SPREAD),
+            routes=(ROUTE, OPEN, SONNET, GPT, SPREAD, TWINS, EMBEDDING),
             keys=(PLAIN, BOUND),
-            deployments=ACCOUNTS,
+            deployments=(*ACCOUNTS, *FREE),
         )
         self.shared = make_shared_state(config.server)
         self.context = GatewayContext(
@@ -103,6 +106,7 @@ class Gateway:
     async def ask(self, path: str, body: dict[str, Any], key: str) -> Came:
         headers = {"content-type": "application/json", "authorization": f"Bearer text-of-{key}"}
         sent = json.dumps(body).encode()
+        headers["content-length"] = str(len(sent))
         return await came(self.app, HttpRequest("POST", f"http://g{path}", headers, sent))
 
     async def warm_up(self, path: str, body: dict[str, Any], key: str) -> None:
@@ -282,5 +286,118 @@ def test_a_conversation_keeps_its_signatures_and_its_one_round_trip_at_any_repli
             assert await gateways[0].shared.state.current_use(tokens) == [spent, spent]
             for each in gateways:
                 await each.shared.aclose()
+
+    _run(redis.port, work)
+
+
+def test_the_writes_of_a_conversation_do_not_grow_with_its_turns(redis):
+    """The levels of its turns are read at each turn, and their times extended now and then."""
+
+    async def work(proxy: RedisProxy) -> None:
+        gateway = Gateway(proxy)
+        trips = await _talk([gateway], "opus", 9)
+        assert [trip.count("MGET") for before, _ in trips[1:] for trip in before] == [2] * 8
+        assert [trip.count("PEXPIRE") for _, after in trips for trip in after] == [0] * 9
+        await gateway.shared.aclose()
+
+    _run(redis.port, work)
+
+
+async def _talk_in_messages(
+    gateways: list[Gateway], turns: int
+) -> list[tuple[list[Any], list[Any]]]:
+    """Talk in a client that keeps whole answers, each turn at the next replica."""
+    messages: list[dict[str, Any]] = []
+    trips = []
+    for number in range(turns):
+        gateway = gateways[number % len(gateways)]
+        messages.append({"role": "user", "content": f"What is 17 * {number}? Think about it."})
+        body = {"model": "opus", "max_tokens": 4000, "messages": messages}
+        body |= {"thinking": {"type": "adaptive"}}
+        start = len(gateway.proxy.trips)
+        answer = await gateway.ask("/v1/messages", body, "bound")
+        assert answer.status == 200, answer.body
+        before = gateway.service.before[-1]
+        await gateway.proxy.wait_for(before + 1)
+        trips.append((gateway.proxy.trips[start:before], gateway.proxy.trips[before:]))
+        messages.append({"role": "assistant", "content": json.loads(answer.body)["content"]})
+    return trips
+
+
+def test_a_client_that_keeps_its_thinking_waits_for_one_round_trip_at_any_replica(redis):
+    async def work(proxy: RedisProxy) -> None:
+        async with redis_proxy(redis.port) as second:
+            gateways = [Gateway(each) for each in (proxy, second)]
+            for each in gateways:
+                await each.warm_up("/v1/messages", _messages("opus", WORDS), "bound")
+            trips = await _talk_in_messages(gateways, 6)
+            assert [len(before) for before, _ in trips] == [1] * 6
+            assert [len(after) for _, after in trips] == [1] * 6
+            for each in gateways:
+                await each.shared.aclose()
+
+    _run(redis.port, work)
+
+
+async def _count_waits(gateway: Gateway, path: str, body: dict[str, Any]) -> tuple[int, Any]:
+    """Return the round trips before the service, and the answer."""
+    start = len(gateway.proxy.trips)
+    answer = await gateway.ask(path, body, "bound")
+    assert answer.status == 200, answer.body
+    await gateway.settle()
+    return gateway.service.before[-1] - start, json.loads(answer.body)
+
+
+def test_a_stored_answer_takes_two_more_round_trips_at_most(redis):
+    """One for the answer that is named, and one for all before it."""
+
+    async def work(proxy: RedisProxy) -> None:
+        gateway = Gateway(proxy)
+        body: dict[str, Any] = {"model": "opus", "input": "warm", "max_output_tokens": 2000}
+        await gateway.warm_up("/v1/responses", body, "bound")
+        waits = []
+        for number in range(6):
+            body["input"] = f"What is 17 * {number}?"
+            count, answer = await _count_waits(gateway, "/v1/responses", body)
+            waits.append(count)
+            body["previous_response_id"] = answer["id"]
+        assert waits == [1, 2, 3, 3, 3, 3]
+        await gateway.shared.aclose()
+
+    _run(redis.port, work)
+
+
+def test_levels_on_one_of_several_deployments_take_one_more_round_trip(redis):
+    """Which of them is asked is known when Redis has said where the conversation is at home."""
+
+    async def work(proxy: RedisProxy) -> None:
+        gateway = Gateway(proxy)
+        await gateway.warm_up("/v1/messages", _messages("twins", WORDS), "bound")
+        body, waits = _messages("twins", ["First?"]), []
+        for _ in range(3):
+            count, answer = await _count_waits(gateway, "/v1/messages", body)
+            waits.append(count)
+            body["messages"] += [
+                {"role": "assistant", "content": answer["content"]},
+                {"role": "user", "content": "And then?"},
+            ]
+        assert waits == [1, 2, 2]
+        await gateway.shared.aclose()
+
+    _run(redis.port, work)
+
+
+@pytest.mark.parametrize(("key", "waits"), [("plain", 1), ("bound", 2)])
+def test_an_endpoint_with_quotas_takes_one_more_round_trip(redis, key, waits):
+    body = {"model": "text-embedding-3-small", "input": "What is 17 * 23?"}
+
+    async def work(proxy: RedisProxy) -> None:
+        gateway = Gateway(proxy)
+        await gateway.warm_up("/v1/messages", _messages("opus", WORDS), key="bound")
+        start = len(proxy.trips)
+        answer = await gateway.ask("/v1/embeddings", body, key)
+        assert gateway.service.before[-1] - start == waits, answer
+        await gateway.settle()
+        await gateway.shared.aclose()
 
     _run(redis.port, work)

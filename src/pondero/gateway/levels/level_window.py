@@ -66,6 +66,10 @@ class LevelReading(Struct, frozen=True):
     keys: tuple[str, ...] = ()
     reading: Awaitable[dict[str, bytes]] | None = None
 
+    def has_keys_of(self, window: "LevelReading") -> bool:
+        """Return whether the earlier levels of another attempt are among those being read."""
+        return self.reading is not None and set(window.keys[:-1]) <= set(self.keys[:-1])
+
 
 def begin_reading(gateway: GatewayContext, window: LevelReading) -> LevelReading:
     """Begin to read the levels of a conversation, with the other commands of this step."""

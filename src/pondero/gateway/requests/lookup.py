@@ -74,6 +74,8 @@ class AdmittedRequest(Struct, frozen=True):
             return LevelReading(known)  # it is the first turn, so that there are no earlier levels
         steps = _plan_window(gateway, aimed, turn.entry, turn, known=known)
         window = await give_way_between(steps, self.routed.call.http.body)
+        if ready is not None and ready.window.has_keys_of(window):
+            return replace(window, reading=ready.window.reading)
         return begin_reading(gateway, window)
 
 

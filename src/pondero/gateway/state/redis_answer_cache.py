@@ -18,7 +18,10 @@ _LATEST = 1.0  # seconds until times are extended without anything to store
 
 
 class LocalCopies(LocalAnswerCache):
-    """What this process knows, and when it last extended the time of each entry in Redis."""
+    """What this process knows, and when it last extended the time of each entry in Redis.
+
+    An entry that is read again keeps that moment: its time in Redis only ever grew since.
+    """
 
     def __init__(self, *, seconds: float, size: int) -> None:
         super().__init__(seconds=seconds, size=size)
@@ -31,11 +34,6 @@ class LocalCopies(LocalAnswerCache):
     def note_extended(self, keys: Iterable[str], now: float) -> None:
         """Note that the time of these entries begins now."""
         self._extended |= {key: now for key in keys if key in self._items}
-
-    def _add(self, items: Mapping[str, bytes], until: float) -> None:
-        super()._add(items, until)
-        for key in items:
-            self._extended.pop(key, None)
 
     def _drop(self, key: str) -> None:
         super()._drop(key)

@@ -106,6 +106,8 @@ class RedisLink:
         """Called with the epoch of data that this replica has not seen, before it is used."""
         self.on_return: list[Callable[[], Awaitable[None]]] = []
         """Called when Redis is reachable again, or its data is new, before anything else."""
+        self.on_back: list[Callable[[], None]] = []
+        """Called when a Redis that was lost is used again."""
 
     @cached_property
     def _connection(self) -> RedisConnection:
@@ -275,6 +277,8 @@ class RedisLink:
         for each in self.on_return:
             await each()
         self._is_lost = False
+        for report in self.on_back:
+            report()
         LOG.warning("the shared state at %s is back", self._where)
 
     async def retry_now(self) -> None:

@@ -64,6 +64,7 @@ class RedisUsageCounter:
             self._mirror.note_use(owed.uses)
         link.on_epoch.append(self._restore)
         link.on_return.append(self._send_owed)
+        link.on_back.append(self._send_late)
 
     async def reserve(
         self, id: str, uses: Sequence[QuotaUse], *, unread: UnreadAnswers | None = None
@@ -334,7 +335,7 @@ class RedisUsageCounter:
     async def _send_owed(self) -> None:
         """Send Redis the use since it was lost, and the reservations of running requests."""
         for id, each in list(self._open.items()):
-            if not each.epoch:
+            if not each.epoch and id in self._open:  # it may end while others are sent
                 await self._join(id, each)
         for id, owed in list(self._owed.items()):
             await self._send_use(id, owed)
@@ -344,6 +345,12 @@ class RedisUsageCounter:
         if self._pending is not None:
             self._pending.save({})
         await self._see_counts()
+
+    def _send_late(self) -> None:
+        """Send the use of requests that ended while the rest was being sent."""
+        self._close_sums()
+        for id, owed in self._owed.items():
+            self._keep_task(asyncio.ensure_future(self._tell(id, owed, None)))
 
     async def _see_counts(self) -> None:
         """Take over the counts of Redis, in which the use of others during the loss is now, too.
