@@ -517,6 +517,13 @@ BAD = {
         2,
         "is not an address that begins with postgresql:// or postgres://",
     ),
+    "ledger_with_a_slash_in_the_password": (
+        '[server]\nledger = "env:NO_LEDGER"\n',
+        {"NO_LEDGER": "postgresql://me:a/pw@a.test/b"},
+        (),
+        2,
+        "; a password in it needs %2F for /",
+    ),
     "deployed_without_variables": (_DEPLOYED, {}, (), 4, "env:PONDERO_STATE is not set"),
     "deployed_without_a_ledger": (
         _DEPLOYED,
