@@ -4,6 +4,7 @@ import io
 import re
 import shlex
 import sys
+from hashlib import sha256
 from pathlib import Path
 
 import click
@@ -13,6 +14,8 @@ import pondero
 from pondero.cli.app import app, run
 from pondero.client import default_client as shared_clients
 from pondero.emulator import Emulator, run_emulator_in_thread
+from pondero.gateway import hash_key, load_config
+from pondero.store import load_catalog
 
 FOLDER = Path(__file__).parents[1] / "docs" / "from"
 HERE = (
@@ -72,6 +75,40 @@ def test_a_block_runs_as_printed_and_gives_the_answer(block, offline, capsys):
     said = re.findall(r"print\(.*\)  # ([\d({\[].*)$", block, re.MULTILINE)
     for each in said or ["391"]:
         assert each in printed
+
+
+PROXY = re.search(
+    r"^```toml\n(.*?)^```", (FOLDER / "litellm.md").read_text("utf-8"), re.DOTALL | re.MULTILINE
+)
+
+
+@pytest.fixture
+def proxy(monkeypatch, tmp_path):
+    """The gateway.toml that does what a configuration of the LiteLLM proxy did."""
+    monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:6379/0")
+    monkeypatch.setenv("DATABASE_URL", "postgresql://127.0.0.1/pondero")
+    monkeypatch.setenv("SLACK_WEBHOOK_URL", "https://127.0.0.1/hook")
+    file = tmp_path / "gateway.toml"
+    file.write_text(PROXY[1], "utf-8")
+    return file
+
+
+def test_the_gateway_that_replaces_the_litellm_proxy_is_right(proxy, monkeypatch, capsys):
+    for name in ("OPENAI_KEY_A", "OPENAI_KEY_B", "ANTHROPIC_API_KEY"):
+        monkeypatch.setenv(name, f"a-key-of-{name}")
+    assert run(["serve", "--check", "--config", str(proxy)]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "gateway.toml is right." in out
+    assert "openai-a:gpt-5.5 (2) or openai-b:gpt-5.5 (1), then anthropic:claude-sonnet-5" in out
+    assert "runs alone" not in out
+
+
+def test_a_virtual_key_of_the_litellm_proxy_opens_the_gateway(proxy):
+    token = sha256(b"sk-of-ann").hexdigest()  # what LiteLLM_VerificationToken.token has
+    proxy.write_text(re.sub("sha256:[0-9a-f]{64}", f"sha256:{token}", PROXY[1]), "utf-8")
+    (ann,) = load_config(str(proxy), load_catalog(), offline=True).keys
+    assert ann.name == "ann"
+    assert ann.hash == hash_key("sk-of-ann")
 
 
 def test_every_page_says_what_only_the_other_has_and_how_to_keep_it():

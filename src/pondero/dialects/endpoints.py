@@ -202,8 +202,8 @@ class Endpoint(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def patterns(self) -> tuple[tuple[str, str, re.Pattern[str]], ...]:
         """Return its calls: the text, the method, and the pattern of the path."""
-        versions = find_api(self.api).versions
-        return tuple((each, *_compile(each, versions, self.before)) for each in self.calls)
+        api = find_api(self.api)
+        return tuple((each, *_compile(each, api, self.before)) for each in self.calls)
 
 
 class EndpointMatch(Struct, frozen=True, kw_only=True):
@@ -333,7 +333,7 @@ def _make_match(endpoint: Endpoint, call: str, found: re.Match[str]) -> Endpoint
     )
 
 
-def _compile(call: str, versions: tuple[str, ...], before: str) -> tuple[str, re.Pattern[str]]:
+def _compile(call: str, api: EndpointApi, before: str) -> tuple[str, re.Pattern[str]]:
     method, _, template = call.partition(" ")
     count = iter(range(9))
     kinds = {"model": _MODEL, "version": _VERSION}
@@ -344,7 +344,9 @@ def _compile(call: str, versions: tuple[str, ...], before: str) -> tuple[str, re
         return f"(?P<{group}>{kinds.get(name, _STEP)})"
 
     path = _BLANK.sub(fill, re.escape(template))
-    version = "|".join(map(re.escape, versions))
+    version = "|".join(map(re.escape, api.versions))
+    # Clients of other gateways ask below the name of the API, as Azure's do (/openai/v1/...).
+    name = f"(?:/{re.escape(api.name)})?"
     if "version" in template:
-        return method, re.compile(f"(?P<path>{path})")
-    return method, re.compile(f"{re.escape(before)}(?P<version>{version})(?P<path>{path})")
+        return method, re.compile(f"{name}(?P<path>{path})")
+    return method, re.compile(f"{name}{re.escape(before)}(?P<version>{version})(?P<path>{path})")

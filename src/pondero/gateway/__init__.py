@@ -11,6 +11,7 @@ if TYPE_CHECKING:
         GatewayKey,
         GatewayRoute,
         LevelRules,
+        RateLimitRule,
         find_name_problem,
         is_loopback,
         parse_expiry,
@@ -35,8 +36,10 @@ if TYPE_CHECKING:
     from .quotas.quota_preview import (
         describe_quotas,
         find_forgotten,
+        find_lone_models,
         find_lowered_limits,
         list_budgets,
+        list_models,
     )
     from .server.run import run, run_gateway_in_thread
     from .state.keys import KeyEdit, KeyRing, UnknownKey
@@ -46,8 +49,8 @@ _NAMES = {
     "admin.command_audit": "record_command",
     "config.checks": "check_start",
     "config.model": (
-        "GatewayConfig GatewayKey GatewayRoute LevelRules find_name_problem is_loopback "
-        "parse_expiry"
+        "GatewayConfig GatewayKey GatewayRoute LevelRules RateLimitRule find_name_problem "
+        "is_loopback parse_expiry"
     ),
     "config.reader": "load_config locate",
     "config.routing": "Routing",
@@ -61,7 +64,10 @@ _NAMES = {
     "observability.ledger": "load_usage",
     "observability.observers": "check_extra open_observers",
     "quotas.admission": "USEFUL_ANSWER",
-    "quotas.quota_preview": "describe_quotas find_forgotten find_lowered_limits list_budgets",
+    "quotas.quota_preview": (
+        "describe_quotas find_forgotten find_lone_models find_lowered_limits list_budgets "
+        "list_models"
+    ),
     "server.run": "run run_gateway_in_thread",
     "state.keys": "KeyEdit KeyRing UnknownKey",
     "state.shared_state": "find_eviction_policy load_keys rotate_envelope_secret",
@@ -80,6 +86,7 @@ __all__ = [
     "LaunchClient",
     "LaunchCommand",
     "LevelRules",
+    "RateLimitRule",
     "Reject",
     "Routing",
     "UnknownKey",
@@ -90,12 +97,14 @@ __all__ = [
     "describe_quotas",
     "find_eviction_policy",
     "find_forgotten",
+    "find_lone_models",
     "find_lowered_limits",
     "find_name_problem",
     "find_uncatalogued",
     "hash_key",
     "is_loopback",
     "list_budgets",
+    "list_models",
     "load_clients",
     "load_config",
     "load_keys",

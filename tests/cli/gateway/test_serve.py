@@ -293,6 +293,50 @@ def test_check_says_what_a_small_budget_does_to_requests(call, served, tmp_path,
     assert f"its budget {said}" in out
 
 
+DEPLOYED = """\
+[[deployment]]
+name = "eu"
+provider = "anthropic"
+limit = { tokens = 80_000 }
+
+[[route]]
+match = "opus"
+to = "eu:claude-opus-5"
+"""
+LONE = "may take all {} tokens of a minute: a request without a lower max_tokens runs alone"
+
+
+@pytest.mark.parametrize(
+    ("rows", "limit"),
+    [
+        (f"{ROUTES}{KEY}limit = {{ tokens = 50_000 }}\n", "50,000"),
+        (
+            f'{ROUTES}{KEY}group = "g"\n[[group]]\nname = "g"\nlimit = {{ tokens = 60_000 }}\n',
+            "60,000",
+        ),
+        (
+            '[[route]]\nmatch = "opus"\nto = "anthropic:claude-opus-5"\nlimit = { tokens = 70_000 }\n',
+            "70,000",
+        ),
+        (
+            DEPLOYED,
+            "80,000",
+        ),
+    ],
+)
+def test_check_says_of_which_models_one_answer_may_take_a_whole_limit(
+    call, served, tmp_path, rows, limit
+):
+    out = call("serve", "--config", written(tmp_path, rows), "--check", "--offline")[1]
+
+    assert f"one answer of anthropic:claude-opus-5 {LONE.format(limit)}" in " ".join(out.split())
+
+
+def test_check_says_nothing_of_a_limit_that_covers_every_answer(call, served, tmp_path):
+    path = written(tmp_path, f"{ROUTES}{KEY}limit = {{ tokens = 5_000_000 }}\n")
+    assert "runs alone" not in call("serve", "--config", path, "--check", "--offline")[1]
+
+
 def test_check_lists_keys_also_without_routes(call, served, tmp_path):
     path = written(tmp_path, KEY.replace('["opus"]', "[]"))
 
@@ -472,6 +516,13 @@ BAD = {
         (),
         2,
         "is not an address that begins with postgresql:// or postgres://",
+    ),
+    "ledger_with_a_slash_in_the_password": (
+        '[server]\nledger = "env:NO_LEDGER"\n',
+        {"NO_LEDGER": "postgresql://me:a/pw@a.test/b"},
+        (),
+        2,
+        "; a password in it needs %2F for /",
     ),
     "deployed_without_variables": (_DEPLOYED, {}, (), 4, "env:PONDERO_STATE is not set"),
     "deployed_without_a_ledger": (

@@ -135,6 +135,7 @@ MISTAKES = [
     ('{ cap = "medium" }', '"medium"', 24, "write thinking = {"),
     ("retries = 2", "retries = -1", 11, "write retries = 2"),
     ("retries = 2", 'show = "loud"', 11, "write show = "),
+    ("retries = 2", "first_byte_seconds = 0", 11, "write first_byte_seconds = 300"),
     ("provider.anthropic", "provider.antropic", 17, "did you mean 'anthropic'?"),
     ('"env:ANTHROPIC_API_KEY"', f'"{SECRET}"', 19, 'write key = "env:ANTHROPIC_API_KEY"'),
     ("http://127.0.0.1:9100", "ftp://127.0.0.1", 18, 'write url = "http://'),

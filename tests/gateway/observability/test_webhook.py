@@ -126,6 +126,35 @@ def test_all_alarms_of_a_bad_day_arrive(receiver):
     assert webhook.lost == 0
 
 
+@pytest.fixture
+def proxied(monkeypatch: pytest.MonkeyPatch, receiver: Receiver) -> Receiver:
+    """Return the receiver as the proxy of this machine, for all addresses but those left out."""
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    monkeypatch.setenv("HTTP_PROXY", receiver.url.removesuffix("/hook/very-secret-path?a=1"))
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    return receiver
+
+
+def test_an_alarm_goes_by_the_proxy_of_the_environment(proxied):
+    webhook = Webhook("http://chat.invalid/hook?a=1")
+    webhook.send(ALARM)
+    path, body = proxied.got.get(timeout=60)
+    webhook.close()
+    assert path == "http://chat.invalid/hook?a=1"  # whole, as a proxy is asked
+    assert body["kind"] == "dial_deaf"
+    assert webhook.lost == 0
+
+
+def test_an_alarm_for_an_address_that_needs_no_proxy_goes_there(proxied):
+    webhook = Webhook(proxied.url)
+    webhook.send(ALARM)
+    path, _ = proxied.got.get(timeout=60)
+    webhook.close()
+    assert path == "/hook/very-secret-path?a=1"
+
+
 def test_a_secret_is_neither_sent_nor_is_the_address_shown(receiver):
     secret = "sk-ant-" + "b2" * 12
     register_secret(secret)

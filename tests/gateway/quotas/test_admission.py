@@ -153,6 +153,17 @@ def test_a_limit_lets_in_exactly_so_many():
     assert asyncio.run(served.taken()) == {"requests": 3}
 
 
+def test_a_request_that_may_take_a_whole_limit_of_tokens_is_told_so():
+    """The client used few tokens, so the limit alone would not explain its 429."""
+    served = Served(replace(CI, limit=RateLimitRule(tokens=2_000)))
+    answers = asyncio.run(_several(served, [asked(), asked()]))
+
+    assert [each.status for each in answers] == [200, 429]
+    message = json.loads(answers[1].body)["error"]["message"]
+    assert "; there is room again in " in message
+    assert message.endswith("; this request may take all of them: ask for fewer max_tokens")
+
+
 def test_what_is_counted_is_what_the_service_counted():
     everything = SpendBudget(cost=5, thinking_tokens=100_000, tokens=100_000)
     served = Served(replace(CI, budget=everything))

@@ -76,9 +76,11 @@ def make_call(row: Endpoint, call: str) -> tuple[str, str, dict[str, Any]]:
     return method, path, more
 
 
+@pytest.mark.parametrize("below", ["", "the name of the API"])
 @pytest.mark.parametrize(("row", "call"), CALLS, ids=lambda each: getattr(each, "name", each))
-def test_what_the_rules_of_a_key_close_does_not_leave(gateway, row, call):
+def test_what_the_rules_of_a_key_close_does_not_leave(gateway, row, call, below):
     method, path, more = make_call(row, call)
+    path = f"/{row.api}{path}" if below else path
     expected = {"none", *(() if row.name == "embeddings" else ("embeds",))}
     makes_requests = row.purpose is not None and row.purpose.call == call
     if (row.carries and row.lines is None) or makes_requests:
@@ -98,11 +100,12 @@ def test_what_the_rules_of_a_key_close_does_not_leave(gateway, row, call):
     assert {each.endpoint for each in gateway.seen} == {row.name}
 
 
+@pytest.mark.parametrize("below", ["", "the name of the API"])
 @pytest.mark.parametrize(("row", "call"), CALLS, ids=lambda each: getattr(each, "name", each))
-def test_every_call_of_the_table_reaches_its_service_at_the_same_path(gateway, row, call):
+def test_every_call_of_the_table_reaches_its_service_at_the_same_path(gateway, row, call, below):
     gateway.service.answer = lambda _: Served(200, "application/json", b'{"id": "x"}')
     method, path, more = make_call(row, call)
-    answer = ask(gateway, method, path, "account", **more)
+    answer = ask(gateway, method, f"/{row.api}{path}" if below else path, "account", **more)
     assert answer.status_code == 200, answer.text
     (asked,) = gateway.service.asked
     assert asked.method == method
@@ -170,10 +173,19 @@ SPELLINGS = [
     "/v1/realtime/calls",
     "/v1beta/auth_tokens",
     "/v1/responses/compact",
+    "/openai/openai/v1/embeddings",
+    "/mistral/v1/embeddings",
+    "/openai/../v1/embeddings",
+    "/openai%2Fv1/embeddings",
+    "/openai/v1/realtime/client_secrets",
+    "/cohere/v1/files",
 ]
 
 
-CLOSED = ("/v1/realtime/client_secrets", "/v1/realtime/calls", "/v1beta/auth_tokens")
+CLOSED = (
+    *("/v1/realtime/client_secrets", "/v1/realtime/calls", "/v1beta/auth_tokens"),
+    "/openai/v1/realtime/client_secrets",
+)
 
 
 @pytest.mark.parametrize("path", SPELLINGS)

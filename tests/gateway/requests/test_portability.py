@@ -418,11 +418,11 @@ def test_an_endless_answer_of_ollama_is_not_cut_elsewhere():
 
 def test_what_chat_and_responses_both_have_is_carried():
     body = {**CHAT, "verbosity": "low", "service_tier": "flex", "prompt_cache_key": "k",
-            "metadata": {"a": "b"}, "safety_identifier": "s"}  # fmt: skip
+            "metadata": {"a": "b"}, "safety_identifier": "s", "user": "ann"}  # fmt: skip
     status, answer, sent, notes = ask("chat", "gpt", body)
     assert status == 200, answer
     assert sent["text"]["verbosity"] == "low"
-    carried = ("service_tier", "prompt_cache_key", "metadata", "safety_identifier")
+    carried = ("service_tier", "prompt_cache_key", "metadata", "safety_identifier", "user")
     assert {name: sent[name] for name in carried} == {name: body[name] for name in carried}
     assert "dropped_parameter" not in notes
 

@@ -14,10 +14,10 @@ from ..output.echo import echo, fit_text, narrow
 from .key_text import describe_access, describe_rules, describe_state, list_rights
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
-    from ...catalog import Provider
-    from ...gateway import GatewayConfig, GatewayKey, GatewayRoute, Routing
+    from ...catalog import ModelEntry, Provider
+    from ...gateway import GatewayConfig, GatewayKey, GatewayRoute, RateLimitRule, Routing
 
 _SHOWN = 3
 _KEYLESS = (
@@ -304,7 +304,7 @@ def _print_check(config: "GatewayConfig", routing: "Routing", *, offline: bool) 
         if not offline and not routing.names():
             for line in _KEYLESS if narrow() is None else (" ".join(_KEYLESS),):
                 _print_text(line, indent=2)
-    _print_groups(config)
+    _print_groups(config, routing)
     _print_keys(config, routing)
     _print_hooks(config)
     for text in lacking.values():
@@ -322,6 +322,7 @@ def _print_routes(config: "GatewayConfig", routing: "Routing") -> None:
             _print_row(" " * width, f"thinking: {dial}")
         if quotas := describe_quotas(route):
             _print_row(" " * width, f"at most {quotas}")
+        _warn_of_lone(route.limit, map(routing.find_entry, route.to))
     for each in config.deployments:
         limit = each.limit
         bounds = (
@@ -337,6 +338,23 @@ def _print_routes(config: "GatewayConfig", routing: "Routing") -> None:
         if limit is not None:
             said += f"; at most {' and '.join(bounds)} per {limit.per}"
         _print_text(said, indent=2)
+        routed = (routing.find_entry(name) for route in config.routes for name in route.to)
+        _warn_of_lone(limit, [entry for entry in routed if entry.deployment == each.name])
+
+
+def _warn_of_lone(limit: "RateLimitRule | None", entries: "Iterable[ModelEntry]") -> None:
+    """Print of which models one answer may take a whole limit of tokens."""
+    from ...gateway import find_lone_models
+
+    lone = find_lone_models(limit, entries)
+    if limit is None or not lone:
+        return
+    more = f" and {len(lone) - _SHOWN} more" if len(lone) > _SHOWN else ""
+    _print_text(
+        f"one answer of {', '.join(lone[:_SHOWN])}{more} may take all {limit.tokens:,} tokens of "
+        f"a {limit.per}: a request without a lower max_tokens runs alone",
+        indent=4,
+    )
 
 
 def _describe_targets(route: "GatewayRoute", config: "GatewayConfig", routing: "Routing") -> str:
@@ -356,8 +374,8 @@ def _describe_equal(targets: "list[tuple[str, float]]", balance: str) -> str:
     return " or ".join(f"{name} ({weight:g})" for name, weight in targets)
 
 
-def _print_groups(config: "GatewayConfig") -> None:
-    from ...gateway import describe_quotas
+def _print_groups(config: "GatewayConfig", routing: "Routing") -> None:
+    from ...gateway import describe_quotas, list_models
 
     for group in config.groups:
         names = [key.name for key in config.keys if key.group == group.name]
@@ -367,9 +385,13 @@ def _print_groups(config: "GatewayConfig") -> None:
         if quotas := describe_quotas(group):
             said += f"; together at most {quotas}"
         _print_text(said, indent=2)
+        members = [key for key in config.keys if key.group == group.name]
+        _warn_of_lone(group.limit, [each for key in members for each in list_models(key, routing)])
 
 
 def _print_keys(config: "GatewayConfig", routing: "Routing") -> None:
+    from ...gateway import list_models
+
     for key in config.keys:
         marks = list_rights(key)
         if (state := describe_state(key)) != "active":
@@ -379,6 +401,7 @@ def _print_keys(config: "GatewayConfig", routing: "Routing") -> None:
         _print_text(f"key {key.name}{member}{shown}: {describe_access(key)}", indent=2)
         for text in _list_budget_effects(key, config, routing):
             _print_text(text, indent=4)
+        _warn_of_lone(key.limit, list_models(key, routing) if key.limit is not None else ())
 
 
 def _print_hooks(config: "GatewayConfig") -> None:

@@ -66,7 +66,7 @@ async def deliver(
         learn=partial(gateway.learn, exchange),
         begun=delivery.note_begun,
     )
-    timeouts = gateway.timeouts if stream else gateway.timeouts.whole()
+    timeouts = gateway.find_timeouts(routed.resolved.route, stream=stream)
     account = _make_account(delivery) if attempt.turn.account else None
     shell = AsyncShell(steps, account or delivery.transport, timeouts)
     try:

@@ -84,6 +84,8 @@ def _check_address(
             f"{where}{name}: {shown} is not an address that begins with {begins}, and has a valid "
             "host, port and options"
         )
+        if "@" in address and address.startswith(tuple(f"{each}://" for each in schemes)):
+            message += "; a password in it needs %2F for /, %23 for #, %3F for ?, %40 for @"
         raise BadConfig(message)
 
 

@@ -15,6 +15,7 @@ EXAMPLES: Mapping[str, str] = {
     "show": 'show = "reasoning_content"; or reasoning, both, tags, none',
     "on_exhausted": 'on_exhausted = "retry" or "tell"',
     "balance": 'balance = "sticky", "order" or "spread"',
+    "first_byte_seconds": "first_byte_seconds = 300",
     "provider": 'provider = "anthropic"',
     "weight": "weight = 3",
     "when": 'when = { purpose = "title" }',

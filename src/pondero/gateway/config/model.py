@@ -100,7 +100,8 @@ class GatewayRoute(Struct, frozen=True, forbid_unknown_fields=True):
     reject a request instead of adjusting it. ``show``: where the Chat API puts thinking. ``budget``
     and ``limit`` apply to all requests on this route together. ``on_exhausted``: whether an answer
     that is all thinking is asked for again, with more room or one level lower. ``balance``: how
-    requests are shared by several deployments of one model.
+    requests are shared by several deployments of one model. ``first_byte_seconds``: how long a
+    model may send nothing before it has failed.
     """
 
     match: Annotated[str, Meta(min_length=1)]
@@ -113,6 +114,7 @@ class GatewayRoute(Struct, frozen=True, forbid_unknown_fields=True):
     limit: RateLimitRule | None = None
     on_exhausted: Literal["retry", "tell"] = "tell"
     balance: Balance = "sticky"
+    first_byte_seconds: Annotated[float, Meta(gt=0, le=3600)] | None = None
 
 
 class RuleMatch(Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,5 +1,7 @@
 """Sends alarms to the operator's address, in a thread: no request waits for it.
 
+They go by the proxy of the environment, as requests to models do (HTTPS_PROXY, NO_PROXY).
+
 With a secret each is signed as Standard Webhooks says (standardwebhooks.com, version 1.0.0): by an
 id, which stays the same if it is sent again, a time, and the body.
 """
@@ -10,14 +12,16 @@ from base64 import b64encode
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from secrets import token_hex
 from time import monotonic, time
-from urllib.parse import urlsplit
 
 import msgspec
 
+from ...canon import HttpRequest
+from ...errors import PonderoError
+from ...exchange import Timeouts
 from ...store import redact_secrets, register_secret
+from ...transport import ConnectionLimits, HttpTransport
 from .background_work import BackgroundWork
 from .dial_watch import Alarm
 
@@ -32,15 +36,19 @@ TIMEOUT = 5.0
 PAUSE = 1.0
 """Seconds after the first failure; they double with each further one."""
 
+_TIMEOUTS = Timeouts(connect=TIMEOUT, first_byte=TIMEOUT, between_bytes=TIMEOUT)
+
 
 class Webhook:
     """Posts alarms as JSON, in order; ``lost`` counts those that were not taken."""
 
     def __init__(self, url: str, *, pause: float = PAUSE, secret: bytes | None = None) -> None:
         register_secret(url)  # knowing it is enough to post, as with a chat's webhooks
-        self._parts = urlsplit(url)
+        self._url = url
         self._pause = pause
         self._secret = secret
+        # No idle connections: the next alarm may be tomorrow.
+        self._transport = HttpTransport(limits=ConnectionLimits(max_keepalive_connections=0))
         self._waiting: deque[tuple[str, bytes, Callable[[], None]]] = deque()
         self._failures = 0
         self._again = 0.0
@@ -102,15 +110,11 @@ class Webhook:
 
     def _post(self, id: str, body: bytes) -> str | None:
         """Post a body; return why it was not taken, None if it was."""
-        parts = self._parts
-        kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-        connection = kind(parts.hostname or "", parts.port, timeout=TIMEOUT)
-        path = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
+        request = HttpRequest("POST", self._url, self._make_headers(id, body), body)
         try:
-            connection.request("POST", path, body, self._make_headers(id, body))
-            status = connection.getresponse().status
-        except (OSError, HTTPException) as error:
+            answer = self._transport.send(request, _TIMEOUTS)
+            answer.close()
+        except (OSError, PonderoError) as error:
             return type(error).__name__
-        finally:
-            connection.close()
+        status = answer.head.status
         return None if status < 300 else f"status {status}"

@@ -465,6 +465,9 @@ def make_quota_error(
     amount = format_amount(quota.unit, full.amount)
     if quota.rolling:
         message = f"{may_take}; there is room again in {wait} s"
+        if quota.unit == "tokens" and full.amount >= quota.most:
+            # Few tokens may have been used, so the wait alone would be a riddle.
+            message += f"; this request may take all of them: {cure or 'ask for fewer max_tokens'}"
         return RateLimited(message, status=429, retry_after=wait)
     if full.amount > quota.most:
         message = (

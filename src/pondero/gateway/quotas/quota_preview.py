@@ -1,12 +1,12 @@
-"""Quotas in words, and the models whose longest answers a budget does not cover."""
+"""Quotas in words, and the models whose longest answers a budget or a limit does not cover."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
 from ...catalog import ModelEntry
 from ...store import price_most
-from ..config.model import REFERENCES, GatewayConfig, GatewayGroup, GatewayKey
+from ..config.model import REFERENCES, GatewayConfig, GatewayGroup, GatewayKey, RateLimitRule
 from ..config.routing import Routing, allows
 from ..config.secrets import read_reference
 from .quota import BILLION, Holder, Quota, find_quotas, format_spend
@@ -65,10 +65,9 @@ def find_lowered_limits(
     """
     budgets = list_budgets(key, group)
     found: dict[str, LoweredLimit] = {}
-    for served in routing.names() if budgets else ():
-        entry = served.entry
+    for entry in list_models(key, routing) if budgets else ():
         most = entry.capability.max_output
-        if most is None or entry.id in found or not allows(key, routing.resolve(served.name)):
+        if most is None:
             continue
         covered = [
             (limit, quota.holder)
@@ -79,6 +78,26 @@ def find_lowered_limits(
         if least < most:
             found[entry.id] = LoweredLimit(model=entry.id, max_tokens=least, holder=holder)
     return sorted(found.values(), key=lambda each: each.max_tokens)
+
+
+def find_lone_models(limit: RateLimitRule | None, entries: Iterable[ModelEntry]) -> Sequence[str]:
+    """Return the models of which one answer may take a whole limit of tokens.
+
+    A request to one of these runs alone unless it asks for fewer, so it waits until nothing was
+    used for a whole period.
+    """
+    if limit is None or limit.tokens is None:
+        return ()
+    most = limit.tokens
+    return sorted({each.id for each in entries if (each.capability.max_output or 0) >= most})
+
+
+def list_models(key: GatewayKey, routing: Routing) -> Sequence[ModelEntry]:
+    """Return the models that a key may ask, each once: the first of every name."""
+    allowed = (
+        served.entry for served in routing.names() if allows(key, routing.resolve(served.name))
+    )
+    return tuple({entry.id: entry for entry in allowed}.values())
 
 
 def list_budgets(key: GatewayKey, group: GatewayGroup | None) -> list[Quota]:

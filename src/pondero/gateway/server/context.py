@@ -234,6 +234,13 @@ class GatewayContext:
         """Return how often to try a model before the next."""
         return _make_retry((route or _USUAL).retries + 1)
 
+    def find_timeouts(self, route: GatewayRoute | None, *, stream: bool) -> Timeouts:
+        """Return how long a model of this route may take; a whole answer comes at its end."""
+        timeouts = self.timeouts
+        if route is not None and route.first_byte_seconds is not None:
+            timeouts = replace(timeouts, first_byte=route.first_byte_seconds)
+        return timeouts if stream else timeouts.whole()
+
     jitter: "ClassVar[staticmethod[[], float]]" = staticmethod(random)
     now: "ClassVar[staticmethod[[], float]]" = staticmethod(time)
     steady: "ClassVar[staticmethod[[], float]]" = staticmethod(monotonic)

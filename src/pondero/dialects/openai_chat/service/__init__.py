@@ -26,6 +26,7 @@ from .turn_form import TURN_FORM
 # Responses has them too (openai 3.49.0); its `store` is another thing: an answer to be fetched.
 _COMMON = (
     *("seed", "verbosity", "service_tier", "prompt_cache_key", "metadata", "safety_identifier"),
+    "user",
 )
 _ANSWERS = AnswerFields(
     places={"count": (("n",),), "logprobs": (("logprobs",),), "top": (("top_logprobs",),)}
