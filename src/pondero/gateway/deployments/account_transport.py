@@ -127,7 +127,9 @@ class AccountTransport:
                     f"{self._account} has no room for this request now; "
                     f"there is room again in {lack.seconds:.0f} s"
                 )
-                raise AccountFull(message, status=429, retry_after=lack.seconds)
+                full = AccountFull(message, status=429, retry_after=lack.seconds)
+                full.left, full.may_end_early = self._left, lack.may_end_early
+                raise full
             self._left -= wait
             await self._gateway.sleep(wait)
         return lack
