@@ -93,7 +93,8 @@ def test_what_running_requests_reserve_is_waited_for_with_any_number_of_accounts
             for _ in range(50):  # those that are answered go on
                 await asyncio.sleep(0)
 
-        service.before, gateway.sleep = wait_for_the_end, sleep
+        service.before = wait_for_the_end
+        gateway.sleep = sleep  # type: ignore[misc]
         asked = [
             asyncio.ensure_future(_ask_for_many(app, f"question {number}"))
             for number in range(2 * count)
