@@ -30,7 +30,7 @@ def find_retry(retry: Retry, turn: ModelTurn) -> Retry:
     return _RetryUnlessFull(*astuple(retry)) if turn.is_shared else retry
 
 
-class _Limited(Struct, frozen=True):
+class _LimitEnd(Struct, frozen=True):
     """A model without room; ``due``: seconds of waiting after which it may have some."""
 
     turn: ModelTurn
@@ -48,8 +48,8 @@ class FailedTurns(Struct, eq=False):
 
     _retry: Retry
     _jitter: Callable[[], float]
-    _full: dict[str, _Limited] = {}  # accounts to wait for, by breaker
-    _limited: dict[str, _Limited] = {}  # all that said when they have room
+    _full: dict[str, _LimitEnd] = {}  # accounts to wait for, by breaker
+    _limit_ends: dict[str, _LimitEnd] = {}  # all that said when they have room
     _waited: float = 0.0  # seconds, for those in ``_full``
     _slice: float = 0.0  # of it, which the latest turn may wait
     _rejected: list[ModelTurn] = []
@@ -64,9 +64,9 @@ class FailedTurns(Struct, eq=False):
         Its delay is when to ask again, not that of the account which happened to be the last.
         """
         is_limit = isinstance(self.error, RateLimited)
-        if not is_limit or isinstance(self.error, AccountRejection) or not self._limited:
+        if not is_limit or isinstance(self.error, AccountRejection) or not self._limit_ends:
             return self.error, self.entry
-        first = min(self._limited.values(), key=lambda each: each.due)
+        first = min(self._limit_ends.values(), key=lambda each: each.due)
         return first.error, first.turn.entry
 
     def note_rest(self, turn: ModelTurn, resting: PonderoError, *, is_guess: bool) -> None:
@@ -106,13 +106,13 @@ class FailedTurns(Struct, eq=False):
         if self._slice:
             self._waited += self._slice - (error.left if isinstance(error, AccountFull) else 0.0)
             self._slice = 0.0
-        self._limited.pop(turn.breaker, None)
+        self._limit_ends.pop(turn.breaker, None)
         if isinstance(error, AccountRejection) or not isinstance(error, RateLimited):
             return
-        self._limited[turn.breaker] = _Limited(turn, error, self._waited + find_delay(error))
+        self._limit_ends[turn.breaker] = _LimitEnd(turn, error, self._waited + find_delay(error))
         if isinstance(error, AccountFull) and turn.is_shared:  # one that is alone was waited for
             wait = min(find_delay(error), _SLICE) if error.may_end_early else find_delay(error)
-            self._full[turn.breaker] = _Limited(turn, error, self._waited + wait)
+            self._full[turn.breaker] = _LimitEnd(turn, error, self._waited + wait)
 
     def _find_soonest(self) -> list[ModelTurn]:
         """Return the deployment that has room soonest, to wait for it; nothing if that is long.
