@@ -2,21 +2,20 @@
 
 from collections.abc import Callable
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import astuple, replace
 
 from ...catalog import ModelEntry
 from ...errors import PonderoError, RateLimited, ServiceError, UsageError
 from ...exchange import Retry
-from .accounts import LAST_PATIENCE, AccountFull, AccountRejection, ModelTurn, find_delay
+from .accounts import AccountFull, AccountRejection, ModelTurn, find_delay
+from .room_wait import RoomWait
 
 _ONCE = Retry(attempts=1)
-_SLICE = 0.5
-"""Seconds to wait for one account, at least, before the others are asked again."""
 
 
 class _RetryUnlessFull(Retry, frozen=True):
-    """Retries what a service said; ``FailedTurns`` waits for the first account with room."""
+    """Retries what a service said; ``RoomWait`` says which account is waited for."""
 
     def again(self, error: PonderoError, tries: int) -> bool:
         return not isinstance(error, AccountFull) and super().again(error, tries)
@@ -48,10 +47,8 @@ class FailedTurns(Struct, eq=False):
 
     _retry: Retry
     _jitter: Callable[[], float]
-    _full: dict[str, _LimitEnd] = {}  # accounts to wait for, by breaker
-    _limit_ends: dict[str, _LimitEnd] = {}  # all that said when they have room
-    _waited: float = 0.0  # seconds, for those in ``_full``
-    _slice: float = 0.0  # of it, which the latest turn may wait
+    _room: RoomWait = field(default_factory=RoomWait)
+    _limit_ends: dict[str, _LimitEnd] = {}  # of those that said when they have room, by breaker
     _rejected: list[ModelTurn] = []
     _resting: list[ModelTurn] = []
     _cut: tuple[ModelTurn, PonderoError] | None = None
@@ -71,7 +68,7 @@ class FailedTurns(Struct, eq=False):
 
     def note_rest(self, turn: ModelTurn, resting: PonderoError, *, is_guess: bool) -> None:
         """Note a model that is not asked, because it failed before; ``is_guess``: by our rule."""
-        self._slice = 0.0
+        self._room.note_end()
         if is_guess and turn.account:
             self._resting.append(turn)
         if self.error is None or isinstance(self.error, UsageError):
@@ -79,6 +76,7 @@ class FailedTurns(Struct, eq=False):
 
     def note(self, turn: ModelTurn, error: PonderoError) -> list[ModelTurn]:
         """Note a failure; return who is asked next because of it."""
+        self._room.note_end(error)
         if not isinstance(error, UsageError) or isinstance(self.error, UsageError | None):
             self.error, self.entry = error, turn.entry
         if isinstance(error, AccountRejection):
@@ -102,32 +100,22 @@ class FailedTurns(Struct, eq=False):
         return [replace(each, is_forced=True, is_last=True, is_home=False) for each in last]
 
     def _note_limit(self, turn: ModelTurn, error: PonderoError) -> None:
-        """Note when a model has room, and how long the request waited for that."""
-        if self._slice:
-            self._waited += self._slice - (error.left if isinstance(error, AccountFull) else 0.0)
-            self._slice = 0.0
+        """Note when a model has room, if its account or its service said so."""
         self._limit_ends.pop(turn.breaker, None)
         if isinstance(error, AccountRejection) or not isinstance(error, RateLimited):
             return
-        self._limit_ends[turn.breaker] = _LimitEnd(turn, error, self._waited + find_delay(error))
+        due = self._room.waited + find_delay(error)
+        self._limit_ends[turn.breaker] = _LimitEnd(turn, error, due)
         if isinstance(error, AccountFull) and turn.is_shared:  # one that is alone was waited for
-            wait = min(find_delay(error), _SLICE) if error.may_end_early else find_delay(error)
-            self._full[turn.breaker] = _LimitEnd(turn, error, self._waited + wait)
+            self._room.add(turn.breaker, error)
 
     def _find_soonest(self) -> list[ModelTurn]:
-        """Return the deployment that has room soonest, to wait for it; nothing if that is long.
-
-        Another request may take that room: then the next one is waited for, as long as time is
-        left.
-        """
-        left = LAST_PATIENCE - self._waited
-        waiting = [each for each in self._full.values() if each.due - self._waited < left]
-        if not waiting:
+        """Return the deployment that has room first, to wait for it; nothing if that is long."""
+        if (chosen := self._room.choose()) is None:
             return []
-        soonest = min(waiting, key=lambda each: each.due)
-        del self._full[soonest.turn.breaker]
-        self._slice = min(max(soonest.due - self._waited, _SLICE), left)
-        return [replace(soonest.turn, patience=self._slice, is_last=True, is_home=False)]
+        name, patience = chosen
+        turn = self._limit_ends[name].turn
+        return [replace(turn, patience=patience, is_last=True, is_home=False)]
 
     def _retry_asked(self, turn: ModelTurn) -> list[ModelTurn]:
         """Return the account that was asked before one which was not: it has its retries yet."""
