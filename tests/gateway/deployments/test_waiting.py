@@ -2,15 +2,27 @@
 
 import asyncio
 import json
+from itertools import cycle
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.gateway.asgi import Came, came
 from tests.gateway.deployments.test_accounts import ask, start
-from tests.gateway.four_accounts import Account, Clock, FourAccounts, deploy, make_gateway
+from tests.gateway.four_accounts import (
+    Account,
+    Clock,
+    FourAccounts,
+    deploy,
+    make_gateway,
+    open_state,
+)
 
 from pondero.canon import HttpRequest
-from pondero.gateway.config.model import RateLimitRule
+from pondero.gateway.config.model import RateLimitRule, ServerConfig
+from pondero.gateway.deployments.accounts import AccountFull
+from pondero.gateway.deployments.room_wait import RoomWait
 
 
 def test_of_accounts_whose_room_others_take_the_next_one_is_waited_for(monkeypatch):
@@ -109,12 +121,73 @@ def test_what_running_requests_reserve_is_waited_for_with_any_number_of_accounts
     asyncio.run(run())
 
 
+def test_what_requests_of_another_replica_reserve_is_waited_for(monkeypatch, redis):
+    async def run() -> None:
+        redis.empty()
+        clock = Clock()
+        service = FourAccounts(clock, Account("north"))
+        (deployment,) = deploy("anthropic", (service.accounts["north"],))
+        limited = (replace(deployment, limit=RateLimitRule(tokens=20_000)),)
+        begun, end = asyncio.Event(), asyncio.Event()
+
+        async def wait_for_the_end(_: Account) -> None:
+            begun.set()
+            await end.wait()
+
+        async def sleep(seconds: float) -> None:
+            await clock.sleep(seconds)
+            end.set()
+            await asked
+            await busy.state.wait_until_counted()
+
+        service.before = wait_for_the_end
+        server = ServerConfig(ledger="off", log="off")
+        async with (
+            open_state(server, redis.url, clock) as busy,
+            open_state(server, redis.url, clock) as idle,
+        ):
+            app, _ = make_gateway(
+                service, limited, "claude-opus-5", monkeypatch=monkeypatch, shared=busy
+            )
+            other, gateway = make_gateway(
+                service, limited, "claude-opus-5", monkeypatch=monkeypatch, shared=idle
+            )
+            gateway.sleep = sleep  # type: ignore[misc]
+            asked = asyncio.ensure_future(_ask_for_many(app, "a question"))
+            await begun.wait()
+            assert (await _ask_for_many(other, "to another replica")).status == 200
+            assert (await asked).status == 200
+
+    asyncio.run(run())
+
+
 async def _ask_for_many(app, text: str) -> Came:
     question = [{"role": "user", "content": text}]
     body = {"model": "pool", "max_tokens": 16_000, "messages": question}
     headers = {"content-type": "application/json"}
     request = HttpRequest("POST", "http://gateway/v1/messages", headers, json.dumps(body).encode())
     return await came(app, request)
+
+
+@given(waits=st.lists(st.floats(0, 6), min_size=1, max_size=400), is_early=st.booleans())
+def test_a_wait_ends_whatever_the_accounts_say(waits, is_early):
+    room, said, total, rounds = RoomWait(), cycle(waits), 0.0, 0
+
+    def make_full(left: float) -> AccountFull:
+        full = AccountFull("no room", status=429, retry_after=next(said))
+        full.left, full.may_end_early = left, is_early
+        return full
+
+    for name in ("north", "south"):
+        room.add(name, make_full(0.0))
+    while (chosen := room.choose()) is not None:
+        name, patience = chosen
+        assert patience > 0
+        full = make_full(patience)  # it asked at once, and found a longer wait
+        room.note_end(full)
+        room.add(name, full)
+        rounds, total = rounds + 1, total + patience - full.left
+    assert (rounds <= 60, total <= 5) == (True, True)
 
 
 @pytest.mark.parametrize("delays", [(60, 10), (10, 60)])

@@ -157,7 +157,7 @@ class AccountTransport:
             return number
         self._load.cancel(number)
         self._load.note_full(full.wait)
-        return _Lack(full.wait, full.bound.unit == "tokens" and self._load.in_flight > 0)
+        return _Lack(full.wait, self._reservation.may_end_early(full, self._load.in_flight))
 
     def _find_most(self) -> int:
         if self._most is None:

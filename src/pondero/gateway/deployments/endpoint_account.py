@@ -120,8 +120,8 @@ class EndpointAccount:
             if full is not None:
                 self._load.cancel(number)
                 self._load.note_full(full.wait)
-                may_end_early = full.bound.unit == "tokens" and self._load.in_flight > 0
-                return max(min(full.wait, _LOOK) if may_end_early else full.wait, 0.001)
+                is_early = self._reservation.may_end_early(full, self._load.in_flight)
+                return max(min(full.wait, _LOOK) if is_early else full.wait, 0.001)
         self._number = number
         return 0.0
 

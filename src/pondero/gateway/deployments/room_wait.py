@@ -10,6 +10,8 @@ from .accounts import LAST_PATIENCE, AccountFull, find_delay
 
 _SLICE = 0.5
 """Seconds to wait for one account, at least, before the others are asked again."""
+_MARGIN = 0.01  # seconds: a sum of times may be a little less than its parts
+_LEAST = 0.1  # seconds that each choice counts for, so that choices end whatever the clock says
 
 
 class RoomWait(Struct, eq=False):
@@ -27,14 +29,15 @@ class RoomWait(Struct, eq=False):
     def note_end(self, error: PonderoError | None = None) -> None:
         """Note that the chosen account was asked, and how long that waited for room."""
         if self._slice:
-            self.waited += self._slice - (error.left if isinstance(error, AccountFull) else 0.0)
+            left = error.left if isinstance(error, AccountFull) else 0.0
+            self.waited += max(self._slice - left, _LEAST)
             self._slice = 0.0
 
     def choose(self) -> tuple[str, float] | None:
         """Return the account to wait for and the seconds; None if none has room in time."""
         left = LAST_PATIENCE - self.waited
         name = min(self._due, key=lambda each: self._due[each], default=None)
-        if name is None or self._due[name] - self.waited >= left:
+        if name is None or left <= 0 or self._due[name] >= LAST_PATIENCE:
             return None
-        self._slice = min(max(self._due.pop(name) - self.waited, _SLICE), left)
+        self._slice = min(max(self._due.pop(name) - self.waited, _SLICE) + _MARGIN, left)
         return name, self._slice
