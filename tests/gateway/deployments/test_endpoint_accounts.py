@@ -214,7 +214,7 @@ def test_pictures_whose_use_only_the_answer_tells_keep_the_limit_of_tokens(monke
         gateway.sleep = let_others  # type: ignore[misc]  # only the test moves the clock
 
         async def draw(_account: Account) -> None:
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(0.3)  # longer than any request waits
 
         service.before = draw
         body = json.dumps({"model": "pool", "prompt": "a cat"}).encode()

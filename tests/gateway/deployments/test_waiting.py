@@ -187,6 +187,7 @@ def test_a_wait_ends_whatever_the_accounts_say(waits, is_early):
         room.note_end(full)
         room.add(name, full)
         rounds, total = rounds + 1, total + patience - full.left
+        assert room.waited == pytest.approx(total)  # what was not waited is left
     assert (rounds <= 60, total <= 5) == (True, True)
 
 
