@@ -11,6 +11,7 @@ from pondero.errors import (
     PermissionDenied,
     RateLimited,
     ServerFailed,
+    ServiceError,
     ServiceTimeout,
     error_for_status,
 )
@@ -19,6 +20,7 @@ from pondero.errors import (
 @pytest.mark.parametrize(
     ("status", "kind"),
     [
+        (302, ServiceError),
         (400, BadRequest),
         (401, AuthFailed),
         (402, BillingFailed),

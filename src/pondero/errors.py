@@ -322,6 +322,8 @@ _BY_STATUS: Mapping[int, type[ServiceError]] = {
 
 def error_for_status(status: int) -> type[ServiceError]:
     """Return the error class of a status, for a service that gives no finer reason."""
+    if 300 <= status < 400:  # no word on the request: a redirect, as to a page for signing in
+        return ServiceError
     return _BY_STATUS.get(status, ServerFailed if status >= 500 else BadRequest)
 
 

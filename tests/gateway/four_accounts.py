@@ -242,6 +242,7 @@ async def open_state(
             memory=RedisAnswerCache(link, LocalCopies(seconds=3600, size=1 << 20), seconds=3600),
             look=snapshot.look,
             is_lost=lambda: link.is_away,
+            link=link,
             close=link.aclose,
         )
     try:

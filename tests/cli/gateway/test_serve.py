@@ -372,6 +372,29 @@ def test_budgets_that_a_restart_forgets_are_told(call, served, tmp_path):
         assert call("serve", "--config", path, *start)[2] == ""
 
 
+def test_workers_that_do_not_share_the_homes_of_conversations_are_told(call, served, tmp_path):
+    accounts = "".join(
+        f'[[deployment]]\nname = "{name}"\nprovider = "anthropic"\nkey = "env:{name.upper()}_KEY"\n'
+        for name in ("eu", "us")
+    )
+    pool = '[[route]]\nmatch = "pool"\nto = ["eu:claude-opus-5", "us:claude-opus-5"]\n'
+
+    def warn(text: str, *more: str) -> str:
+        code, _, err = call(
+            "serve", "--config", written(tmp_path, text), "--check", "--offline", *more
+        )
+        assert code == 0, err
+        return " ".join(err.split())
+
+    told = "warning: conversations of pool change their account when they reach another worker"
+    assert told in warn(ROUTES + accounts + pool, "--workers", "2")
+    assert warn(ROUTES + accounts + pool) == ""
+    assert warn(ROUTES + accounts + pool + 'balance = "spread"\n', "--workers", "2") == ""
+    assert warn(ROUTES, "--workers", "2") == ""
+    shared = ROUTES.replace("port = 9123", 'port = 9123\nstate = "redis://127.0.0.1:1/0"')
+    assert told not in warn(shared + accounts + pool, "--workers", "2")
+
+
 def test_check_names_the_extra_that_a_route_needs(call, served, tmp_path, monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "a-key-of-mine")
     monkeypatch.setitem(sys.modules, "botocore.exceptions", None)

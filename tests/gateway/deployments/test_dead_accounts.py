@@ -152,6 +152,26 @@ def test_a_dead_account_that_answers_400_is_left_and_no_client_sees_it(monkeypat
     assert (gateway.breakers.find_pause("north") > 0) is is_paused
 
 
+@pytest.mark.parametrize("provider", [*_MODELS, "ollama", "cohere"])
+def test_an_account_behind_a_page_for_signing_in_is_left(monkeypatch, provider):
+    monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "acme")
+    monkeypatch.setenv("GOOGLE_CLOUD_LOCATION", "us-east5")
+    models = {**_MODELS, "ollama": "qwen3", "cohere": "command-a-03-2025"}
+    app, _, service = start(
+        monkeypatch,
+        *(Account("north"), Account("south")),
+        provider=provider,
+        model=models[provider],
+        balance="order",
+    )
+    north = service.accounts["north"]
+    north.status, north.error = 302, b"<html>Please sign in</html>"
+    north.more = {"location": "https://127.0.0.1/login"}
+    answer = anyio.run(ask, app, "Hi")
+    assert (answer.status, len(north.bodies)) == (200, 1), answer.body
+    assert answer.headers["x-pondero-deployment"] == "south"
+
+
 def test_a_request_that_is_wrong_for_every_account_is_sent_to_one(monkeypatch):
     app, _, service = start(monkeypatch, Account("north"), Account("south"), balance="order")
     north = service.accounts["north"]

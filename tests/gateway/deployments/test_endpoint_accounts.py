@@ -69,6 +69,36 @@ def test_embeddings_of_a_route_go_to_its_deployments_within_their_limits(monkeyp
     assert 50 <= float(answers[-1].headers["retry-after"]) <= 62
 
 
+def test_an_endpoint_waits_for_the_first_account_with_room(monkeypatch):
+    async def run() -> None:
+        send, gateway, service = begin(
+            monkeypatch, Account("north", 1), Account("south", 1), model=_EMBEDDER, balance="order"
+        )
+        clock = service.clock
+        assert (await embed(send)).headers["x-pondero-deployment"] == "north"
+        clock.now += 30
+        assert (await embed(send)).headers["x-pondero-deployment"] == "south"
+        too_early = await embed(send)
+        assert (too_early.status, too_early.headers["retry-after"]) == (429, "32")
+        clock.now += 28
+        assert (await embed(send)).headers["x-pondero-deployment"] == "north"  # not the last one
+        clock.now += 28
+
+        async def take_the_room_of_south(seconds: float) -> None:
+            await clock.sleep(seconds)
+            gateway.sleep = clock.sleep
+            clock.now += 0.1
+            service.accounts["south"].times.clear()
+            assert (await embed(send)).headers["x-pondero-deployment"] == "south"
+
+        gateway.sleep, began = take_the_room_of_south, clock.now
+        assert (await embed(send)).status == 429
+        assert clock.now - began <= 5
+        assert [each.rejected for each in service.accounts.values()] == [0, 0]
+
+    anyio.run(run)
+
+
 @pytest.mark.parametrize("death", ["gone", 401, 429, 500])
 def test_an_account_that_fails_leaves_its_endpoints_to_the_next(monkeypatch, death):
     async def run() -> tuple[list[Came], FourAccounts]:
@@ -184,7 +214,7 @@ def test_pictures_whose_use_only_the_answer_tells_keep_the_limit_of_tokens(monke
         gateway.sleep = let_others  # type: ignore[misc]  # only the test moves the clock
 
         async def draw(_account: Account) -> None:
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(0.3)  # longer than any request waits
 
         service.before = draw
         body = json.dumps({"model": "pool", "prompt": "a cat"}).encode()

@@ -81,6 +81,7 @@ def serve(
     check_start(config, routing, offline=offline)
     _warn_of_eviction(config)
     _warn_of_forgotten(config)
+    _warn_of_homes(config, routing)
     for text in find_uncatalogued(config, routing, load_catalog()):
         warn(f"warning: {text}")
     if check:
@@ -242,6 +243,19 @@ def _warn_of_forgotten(config: "GatewayConfig") -> None:
         warn(
             f"warning: the budgets of {', '.join(holders[:_SHOWN])}{more} begin again "
             'with each start: nothing keeps what is used; set ledger = "sqlite", or share a state'
+        )
+
+
+def _warn_of_homes(config: "GatewayConfig", routing: "Routing") -> None:
+    """Warn of workers that do not know which account serves a conversation."""
+    if config.server.workers == 1 or config.server.state != "memory":
+        return
+    if routes := routing.find_sticky():
+        more = f" and {len(routes) - _SHOWN} more" if len(routes) > _SHOWN else ""
+        warn(
+            f"warning: conversations of {', '.join(routes[:_SHOWN])}{more} change their account "
+            "when they reach another worker, which costs their cache; "
+            'set state = "redis://host:6379/0"'
         )
 
 

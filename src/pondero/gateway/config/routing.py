@@ -116,6 +116,15 @@ class Routing:
         listed = (entries for _, entries in (*self._routes, *self.rules))
         return tuple(entry for entries in listed for entry in entries)
 
+    def find_sticky(self) -> tuple[str, ...]:
+        """Return the routes that keep each conversation on one of several deployments."""
+        return tuple(
+            route.match
+            for route, entries in self._routes
+            if route.balance == "sticky"
+            and len({(each.provider.name, each.model) for each in entries}) < len(entries)
+        )
+
     def deployments(self) -> tuple[Deployment, ...]:
         """Return the deployments that may be asked."""
         asked = {entry.deployment for entry in self.entries()}

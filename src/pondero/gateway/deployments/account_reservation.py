@@ -46,6 +46,14 @@ class AccountReservation:
             self._id, self._since = id, since
         return full
 
+    def may_end_early(self, full: QuotaShortfall, running: int) -> bool:
+        """Return whether there may be room sooner: running requests may take less than they hold.
+
+        ``running``: those of this process; other replicas may have some too.
+        """
+        is_shared = self._gateway.shared.link is not None
+        return full.bound.unit == "tokens" and (running > 0 or is_shared)
+
     def find_age(self) -> float:
         """Return the seconds since what is held counts, at most; 0 if nothing is held."""
         return self._gateway.steady() - self._since if self._id is not None else 0.0

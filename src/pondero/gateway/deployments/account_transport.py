@@ -127,7 +127,9 @@ class AccountTransport:
                     f"{self._account} has no room for this request now; "
                     f"there is room again in {lack.seconds:.0f} s"
                 )
-                raise AccountFull(message, status=429, retry_after=lack.seconds)
+                full = AccountFull(message, status=429, retry_after=lack.seconds)
+                full.left, full.may_end_early = self._left, lack.may_end_early
+                raise full
             self._left -= wait
             await self._gateway.sleep(wait)
         return lack
@@ -155,7 +157,7 @@ class AccountTransport:
             return number
         self._load.cancel(number)
         self._load.note_full(full.wait)
-        return _Lack(full.wait, full.bound.unit == "tokens" and self._load.in_flight > 0)
+        return _Lack(full.wait, self._reservation.may_end_early(full, self._load.in_flight))
 
     def _find_most(self) -> int:
         if self._most is None:

@@ -30,7 +30,14 @@ _DEAD = (AuthFailed, BillingFailed, QuotaSpent)  # of the account, whatever is a
 
 
 class AccountFull(RateLimited):
-    """An account has no room for a request now; nothing was sent."""
+    """An account has no room for a request now; nothing was sent.
+
+    ``left``: seconds that the request could have waited yet. ``may_end_early``: a running request
+    may take less than it reserved, so there may be room before ``retry_after``.
+    """
+
+    left: float = 0.0
+    may_end_early: bool = False
 
 
 class AccountRejection(AccountFull):

@@ -15,7 +15,7 @@ from ..quotas.endpoint_use import EndpointCall
 from ..quotas.quota import Quota
 from ..server.context import GatewayContext
 from .account_reservation import NOTHING, AccountReservation
-from .accounts import LAST_PATIENCE, AccountFull
+from .accounts import AccountFull
 
 _BYTES = 4  # of a token, where only the service's own count is guessed
 _LOOK = 0.25  # seconds between looks whether a running request took less than its most
@@ -57,15 +57,17 @@ class EndpointAccount:
         self._tokens = 0  # of the request, about
         self.call: EndpointCall | None = None
 
-    async def reserve(self, most: Usage | None, *, size: int, is_last: bool) -> None:
+    async def reserve(
+        self, most: Usage | None, *, size: int, is_last: bool, patience: float
+    ) -> None:
         """Reserve the most that a request can use; raises AccountFull if there is no room.
 
-        The last account that can be asked is waited for, and asked although its key or its credit
-        was rejected a short while ago. ``size``: bytes of the request.
+        The last account that can be asked is asked although its key or its credit was rejected a
+        short while ago. ``size``: bytes of the request. ``patience``: seconds to wait for room.
         """
         accounts = self._gateway.accounts
         self._is_forced = is_last and bool(self.name) and accounts.find_rejection(self.name) > 0
-        self._left = LAST_PATIENCE if is_last else 0.0
+        self._left = patience
         self._most, self._tokens = most, size // _BYTES
         await self._wait_for_room()
 
@@ -94,7 +96,9 @@ class EndpointAccount:
     def make_full(self, wait: float) -> AccountFull:
         """Return the error that says when there is room."""
         message = f"{self.name} has no room for this request now; ask again in {wait:.0f} s"
-        return AccountFull(message, status=429, retry_after=wait)
+        full = AccountFull(message, status=429, retry_after=wait)
+        full.left = self._left
+        return full
 
     async def _find_lack(self) -> float:
         """Reserve if there is room; return the seconds for which there is none."""
@@ -116,8 +120,8 @@ class EndpointAccount:
             if full is not None:
                 self._load.cancel(number)
                 self._load.note_full(full.wait)
-                may_end_early = full.bound.unit == "tokens" and self._load.in_flight > 0
-                return max(min(full.wait, _LOOK) if may_end_early else full.wait, 0.001)
+                is_early = self._reservation.may_end_early(full, self._load.in_flight)
+                return max(min(full.wait, _LOOK) if is_early else full.wait, 0.001)
         self._number = number
         return 0.0
 

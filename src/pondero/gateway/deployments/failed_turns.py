@@ -2,43 +2,73 @@
 
 from collections.abc import Callable
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, field
+from msgspec.structs import astuple, replace
 
 from ...catalog import ModelEntry
-from ...errors import PonderoError, RateLimited, UsageError
+from ...errors import PonderoError, RateLimited, ServiceError, UsageError
 from ...exchange import Retry
-from .accounts import LAST_PATIENCE, AccountFull, AccountRejection, ModelTurn, find_delay
+from .accounts import AccountFull, AccountRejection, ModelTurn, find_delay
+from .room_wait import RoomWait
 
 _ONCE = Retry(attempts=1)
+
+
+class _RetryUnlessFull(Retry, frozen=True):
+    """Retries what a service said; ``RoomWait`` says which account is waited for."""
+
+    def again(self, error: PonderoError, tries: int) -> bool:
+        return not isinstance(error, AccountFull) and super().again(error, tries)
 
 
 def find_retry(retry: Retry, turn: ModelTurn) -> Retry:
     """Return how often to ask a model; another deployment of it is the better retry."""
     if not turn.is_last:
         return _ONCE
-    return replace(retry, attempts=retry.attempts - turn.tried) if turn.tried else retry
+    retry = replace(retry, attempts=retry.attempts - turn.tried) if turn.tried else retry
+    return _RetryUnlessFull(*astuple(retry)) if turn.is_shared else retry
+
+
+class _LimitEnd(Struct, frozen=True):
+    """A model without room; ``due``: seconds of waiting after which it may have some."""
+
+    turn: ModelTurn
+    error: ServiceError
+    due: float
 
 
 class FailedTurns(Struct, eq=False):
     """The failures of one request; ``retry``: how often a model is asked if no other is left.
 
-    ``error``: what its client is told, and ``entry``: of which model. That a model cannot be asked
-    so is told only if no other was: it may be an account that cannot read the conversation of
-    another.
+    ``error``: why the latest model did not answer, and ``entry``: which one that was. That a model
+    cannot be asked so counts only if no other was asked: it may be an account that cannot read the
+    conversation of another.
     """
 
     _retry: Retry
     _jitter: Callable[[], float]
-    _full: list[tuple[ModelTurn, AccountFull]] = []
+    _room: RoomWait = field(default_factory=RoomWait)
+    _limit_ends: dict[str, _LimitEnd] = {}  # of those that said when they have room, by breaker
     _rejected: list[ModelTurn] = []
     _resting: list[ModelTurn] = []
     _cut: tuple[ModelTurn, PonderoError] | None = None
     error: PonderoError | None = None
     entry: ModelEntry | None = None
 
+    def find_told(self) -> tuple[PonderoError | None, ModelEntry | None]:
+        """Return what the client is told, and of which model: of limits, the one that ends first.
+
+        Its delay is when to ask again, not that of the account which happened to be the last.
+        """
+        is_limit = isinstance(self.error, RateLimited)
+        if not is_limit or isinstance(self.error, AccountRejection) or not self._limit_ends:
+            return self.error, self.entry
+        first = min(self._limit_ends.values(), key=lambda each: each.due)
+        return first.error, first.turn.entry
+
     def note_rest(self, turn: ModelTurn, resting: PonderoError, *, is_guess: bool) -> None:
         """Note a model that is not asked, because it failed before; ``is_guess``: by our rule."""
+        self._room.note_end()
         if is_guess and turn.account:
             self._resting.append(turn)
         if self.error is None or isinstance(self.error, UsageError):
@@ -46,12 +76,12 @@ class FailedTurns(Struct, eq=False):
 
     def note(self, turn: ModelTurn, error: PonderoError) -> list[ModelTurn]:
         """Note a failure; return who is asked next because of it."""
+        self._room.note_end(error)
         if not isinstance(error, UsageError) or isinstance(self.error, UsageError | None):
             self.error, self.entry = error, turn.entry
         if isinstance(error, AccountRejection):
             self._rejected.append(turn)
-        elif isinstance(error, AccountFull):
-            self._full.append((turn, error))
+        self._note_limit(turn, error)
         if isinstance(error, UsageError | AccountFull):  # it was not asked
             return self._retry_asked(turn) if turn.is_last else []
         self._cut = None if turn.is_last else (turn, error)
@@ -69,15 +99,23 @@ class FailedTurns(Struct, eq=False):
         self._rejected, self._resting = [], []
         return [replace(each, is_forced=True, is_last=True, is_home=False) for each in last]
 
+    def _note_limit(self, turn: ModelTurn, error: PonderoError) -> None:
+        """Note when a model has room, if its account or its service said so."""
+        self._limit_ends.pop(turn.breaker, None)
+        if isinstance(error, AccountRejection) or not isinstance(error, RateLimited):
+            return
+        due = self._room.waited + find_delay(error)
+        self._limit_ends[turn.breaker] = _LimitEnd(turn, error, due)
+        if isinstance(error, AccountFull) and turn.is_shared:  # one that is alone was waited for
+            self._room.add(turn.breaker, error)
+
     def _find_soonest(self) -> list[ModelTurn]:
-        """Return the deployment that has room soonest, to wait for it; nothing if that is long."""
-        if not self._full:
+        """Return the deployment that has room first, to wait for it; nothing if that is long."""
+        if (chosen := self._room.choose()) is None:
             return []
-        turn, error = min(self._full, key=lambda each: each[1].retry_after or 0.0)
-        self._full = []
-        if turn.patience >= LAST_PATIENCE or (error.retry_after or 0.0) > LAST_PATIENCE:
-            return []
-        return [replace(turn, patience=LAST_PATIENCE, is_last=True)]
+        name, patience = chosen
+        turn = self._limit_ends[name].turn
+        return [replace(turn, patience=patience, is_last=True, is_home=False)]
 
     def _retry_asked(self, turn: ModelTurn) -> list[ModelTurn]:
         """Return the account that was asked before one which was not: it has its retries yet."""

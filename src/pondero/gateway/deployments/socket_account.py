@@ -31,7 +31,8 @@ class SocketAccount(EndpointAccount):
 
     async def open(self, *, is_last: bool) -> None:
         """Hold the account for a socket; raises AccountFull if nothing is left of a limit."""
-        await self.reserve(_ANYTHING, size=0, is_last=is_last)
+        patience = LAST_PATIENCE if is_last else 0.0
+        await self.reserve(_ANYTHING, size=0, is_last=is_last, patience=patience)
 
     async def note_failure(self, error: PonderoError) -> bool:
         """Note why no socket was opened; return whether another account might open one."""

@@ -7,6 +7,7 @@ pass unchanged; each request has one record, with what its answer says that it u
 from asyncio import CancelledError
 from collections.abc import AsyncIterable
 from contextlib import AbstractContextManager, nullcontext, suppress
+from itertools import count
 from urllib.parse import parse_qs, urlsplit
 
 from msgspec.structs import replace
@@ -18,8 +19,9 @@ from ...exchange import AsyncResponse, AsyncTransport, Timeouts, list_keys
 from ..answers.key_filter import KeyFilter
 from ..answers.response_writer import ResponseWriter
 from ..config.model import GatewayRoute
-from ..deployments.accounts import AccountFull
+from ..deployments.accounts import LAST_PATIENCE, AccountFull, find_delay
 from ..deployments.endpoint_account import EndpointAccount
+from ..deployments.room_wait import RoomWait
 from ..observability.request_record import RequestRecord
 from ..quotas.endpoint_bound import check_limit, check_named_files, find_body_media, find_most
 from ..quotas.endpoint_use import EndpointCall, EndpointMeter, admit_endpoint
@@ -200,34 +202,65 @@ class EndpointExchange:
         can_repeat = content.pieces is None
         asked = targets if can_repeat else targets[:1]
         original = content.body
-        for number, target in enumerate(asked):
+        names = dict(zip(map(str, range(len(asked))), asked, strict=True))
+        turns = [(each, 0.0 if len(asked) > 1 else LAST_PATIENCE) for each in names]
+        last, wait, full = turns[-1][0], RoomWait(), dict[str, AccountFull]()
+        for number in count():
+            name, patience = turns.pop(0)
             content.body = original
-            is_last = number == len(asked) - 1
-            self.record.note(
-                provider=target.provider.name,
-                model=target.model,
-                deployment=target.deployment or None,
-            )
-            account = EndpointAccount(
-                self._gateway,
-                f"{self._arrival.id}@{number}",
-                target.account,
-                provider=target.provider,
-                model=target.model or "",
-                is_told=target.model is not None and self._match.endpoint.counts == "answer",
+            id, is_last = f"{self._arrival.id}@{number}", name == last
+            asking = self._ask_within_limits(
+                content, names[name], id, most=most, is_last=is_last, patience=patience
             )
             try:
-                # It counts when it arrives, so what takes time comes before.
-                http = make_request(self._gateway, self._match, content, target)
-                await account.reserve(most.most, size=len(content.body), is_last=is_last)
-                asking = self._ask(http, content, target, account, most=most, is_last=is_last)
                 if await asking:
                     return
-            except AccountFull:
-                if is_last:
+                wait.note_end()
+                full.pop(name, None)
+            except AccountFull as error:
+                if len(asked) == 1:
                     raise
-            finally:
-                account.settle()
+                wait.note_end(error)
+                wait.add(name, error)
+                full[name] = error
+            if not turns:
+                if (chosen := wait.choose()) is None:
+                    raise min(full.values(), key=find_delay)
+                turns.append(chosen)
+                last = chosen[0]
+
+    async def _ask_within_limits(
+        self,
+        content: EndpointContent,
+        target: EndpointTarget,
+        id: str,
+        *,
+        most: EndpointCall,
+        is_last: bool,
+        patience: float,
+    ) -> bool:
+        """Ask one account if it has room; return whether the client has its answer."""
+        self.record.note(
+            provider=target.provider.name,
+            model=target.model,
+            deployment=target.deployment or None,
+        )
+        account = EndpointAccount(
+            self._gateway,
+            id,
+            target.account,
+            provider=target.provider,
+            model=target.model or "",
+            is_told=target.model is not None and self._match.endpoint.counts == "answer",
+        )
+        try:
+            # It counts when it arrives, so what takes time comes before.
+            http = make_request(self._gateway, self._match, content, target)
+            size = len(content.body)
+            await account.reserve(most.most, size=size, is_last=is_last, patience=patience)
+            return await self._ask(http, content, target, account, most=most, is_last=is_last)
+        finally:
+            account.settle()
 
     async def _ask(
         self,

@@ -169,9 +169,10 @@ async def _attempt_in_order(
                 break
             turns = again + turns
         turns = turns or failures.find_last()
-    if failures.error is None:
+    error, entry = failures.find_told()
+    if error is None:
         raise Overloaded("no model is there to answer", status=503)
-    await _write_failure(failures.error, routed, failures.entry, writer, record)
+    await _write_failure(error, routed, entry, writer, record)
 
 
 async def _attempt(

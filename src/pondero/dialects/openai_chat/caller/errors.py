@@ -158,6 +158,8 @@ def _kind(facts: ErrorWords, status: int | None, message: str) -> type[ServiceEr
     found: type[ServiceError]
     if status is None:
         found = BadRequest if "invalid_request_error" in facts.words else ServerFailed
+    elif 300 <= status < 400:  # a redirect
+        found = ServiceError
     else:
         found = _BY_STATUS.get(status, ServerFailed if status >= 500 else BadRequest)
     return (find_account_error(message) or found) if found is BadRequest else found
