@@ -126,7 +126,7 @@ class Reader:
         return self._invalid(path, _TYPES.get(kind, "TYPE_MESSAGE"), value)
 
     def _takes_any_base64(self, value: Json, path: str) -> bool:
-        """Return whether a signature is taken as it is: whoever made it will read it."""
+        """Return whether a signature is taken as it is: the service that made it will read it."""
         is_lenient = self._unknown is not None and path.endswith(".thought_signature")
         return is_lenient and isinstance(value, str)
 
